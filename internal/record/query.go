@@ -1,0 +1,49 @@
+package record
+
+import "time"
+
+// InferenceFilter selects inferences. Zero fields do not filter.
+type InferenceFilter struct {
+	ID             string
+	Project        string
+	Environment    string
+	TraceID        string
+	ConversationID string
+	ResponseID     string
+	Model          string // request or response model
+	Operation      string
+	TerminalState  string
+	Outcome        string // only inferences with a verdict of this outcome
+	Text           string // substring of what was said, without regard to case
+	Since, Until   time.Time
+	Limit          int
+	Before         Cursor // only rows older than this one
+}
+
+// Cursor is a place in a list that is ordered newest first.
+type Cursor struct {
+	Time time.Time
+	ID   string
+}
+
+// VerdictFilter selects verdicts. Zero fields do not filter.
+type VerdictFilter struct {
+	Project        string
+	InferenceIDs   []string
+	TraceID        string
+	ConversationID string
+	Rubric         string
+	Criterion      string
+	Outcome        string
+	Since, Until   time.Time
+	Limit          int
+	Before         Cursor
+}
+
+// InferenceDetail is everything known about one inference.
+type InferenceDetail struct {
+	Inference  Inference
+	Body       *Body // nil when it expired or was not kept
+	Verdicts   []Verdict
+	JudgeCalls []JudgeCall
+}
