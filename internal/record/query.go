@@ -47,3 +47,13 @@ type InferenceDetail struct {
 	Verdicts   []Verdict
 	JudgeCalls []JudgeCall
 }
+
+// CandidateQuery selects candidates by the time they were inserted, oldest
+// first: those after (After, AfterID), up to and including Until.
+type CandidateQuery struct {
+	Shards  []uint8 // empty: all 64
+	After   time.Time
+	AfterID string
+	Until   time.Time
+	Limit   int
+}
