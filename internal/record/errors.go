@@ -1,0 +1,6 @@
+package record
+
+import "errors"
+
+// ErrNotFound says that nothing with the given id is stored.
+var ErrNotFound = errors.New("not found")
