@@ -1,0 +1,140 @@
+package query
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/gin-gonic/gin"
+
+	"docket/internal/record"
+)
+
+// turnData is one inference as a page shows it: the messages that are new in
+// it, the answer, and the verdicts.
+type turnData struct {
+	record.Inference
+	Body       *record.Body
+	Messages   []record.Message
+	Earlier    int // messages of the history that an earlier turn shows
+	Verdicts   []record.Verdict
+	JudgeCalls []record.JudgeCall
+}
+
+type inferenceData struct {
+	Title string
+	Turn  turnData
+}
+
+type conversationData struct {
+	Title string
+	ID    string
+	Turns []turnData
+	More  bool // there are later turns than these
+}
+
+func (s *server) inferencePage(c *gin.Context) {
+	d, err := s.detail(c)
+	if err != nil {
+		s.renderError(c, err)
+		return
+	}
+	t := turnData{Inference: d.Inference, Body: d.Body, Verdicts: byCriterion(d.Verdicts), JudgeCalls: d.JudgeCalls}
+	if d.Body != nil {
+		t.Messages = d.Body.Input
+	}
+	s.render(c, http.StatusOK, "inference.html", inferenceData{Title: "Call " + d.Inference.ID, Turn: t})
+}
+
+// maxTurns is how many turns of a conversation one page shows.
+const maxTurns = 200
+
+func (s *server) conversationPage(c *gin.Context) {
+	id := c.Param("id")
+	rows, err := s.opts.Store.Inferences(c, record.InferenceFilter{ConversationID: id, Limit: maxTurns + 1})
+	if err == nil && len(rows) == 0 {
+		err = record.ErrNotFound
+	}
+	if err != nil {
+		s.renderError(c, err)
+		return
+	}
+	d := conversationData{Title: "Conversation " + id, ID: id, More: len(rows) > maxTurns}
+	rows = rows[:min(len(rows), maxTurns)]
+	slices.Reverse(rows) // oldest first
+	if d.Turns, err = s.turns(c, rows); err != nil {
+		s.renderError(c, err)
+		return
+	}
+	s.render(c, http.StatusOK, "conversation.html", d)
+}
+
+func (s *server) turns(c *gin.Context, rows []record.Inference) ([]turnData, error) {
+	ids := make([]string, len(rows))
+	for i, r := range rows {
+		ids[i] = r.ID
+	}
+	bodies, err := s.opts.Store.InferenceBodies(c, ids)
+	if err != nil {
+		return nil, err
+	}
+	verdicts, err := s.verdictsOf(c, ids)
+	if err != nil {
+		return nil, err
+	}
+	turns := make([]turnData, len(rows))
+	var shown []record.Message // the conversation so far, as the turns above show it
+	for i, r := range rows {
+		turns[i] = turnData{Inference: r, Verdicts: verdicts[r.ID]}
+		body, ok := bodies[r.ID]
+		if !ok {
+			continue
+		}
+		turns[i].Body = &body
+		turns[i].Earlier = commonPrefix(shown, body.Input)
+		turns[i].Messages = body.Input[turns[i].Earlier:]
+		shown = slices.Clone(body.Input)
+		if len(body.Output) > 0 {
+			shown = append(shown, body.Output[0])
+		}
+	}
+	return turns, nil
+}
+
+// commonPrefix counts the messages with which both begin. A client may send an
+// answer back with less in it than it got, so an assistant message counts as
+// the same when its text and its calls are.
+func commonPrefix(a, b []record.Message) int {
+	n := 0
+	for n < len(a) && n < len(b) && sameMessage(a[n], b[n]) {
+		n++
+	}
+	return n
+}
+
+func sameMessage(a, b record.Message) bool {
+	if a.Role != b.Role {
+		return false
+	}
+	textA, _ := a.Text()
+	textB, _ := b.Text()
+	return textA == textB && slices.EqualFunc(callsOf(a), callsOf(b), func(x, y record.Part) bool {
+		return x.ID == y.ID && x.Name == y.Name && deref(x.Arguments) == deref(y.Arguments) && deref(x.Response) == deref(y.Response)
+	})
+}
+
+func callsOf(m record.Message) []record.Part {
+	var out []record.Part
+	for _, p := range m.Parts {
+		if p.Type == record.PartToolCall || p.Type == record.PartToolCallResponse {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
