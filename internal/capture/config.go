@@ -1,0 +1,93 @@
+package capture
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"docket/internal/record"
+)
+
+// Values of Config.WhenFull.
+const (
+	WhenFullPass    = "pass"
+	WhenFullFail503 = "fail_503"
+)
+
+// Config is the capture section of the settings. The spool's settings lie
+// beside it, under capture.spool.
+type Config struct {
+	Level           string          `yaml:"level" doc:"how much is kept by default: full, metadata (no bodies) or off"`
+	MaxBody         record.ByteSize `yaml:"max_body" doc:"copy limit of one body; size and checksum cover the whole body"`
+	MaxValue        record.ByteSize `yaml:"max_value" doc:"base64 values above this size stand in the normal form as media type, size and hash"`
+	BufferBytes     record.ByteSize `yaml:"buffer_bytes" doc:"memory for the copies of all open calls together; a call that finds none is recorded as cut"`
+	WhenFull        string          `yaml:"when_full" doc:"a call that cannot be recorded is passed on (pass) or answered with 503 (fail_503)"`
+	Project         string          `yaml:"project" doc:"project of calls that name none"`
+	Environment     string          `yaml:"environment" doc:"environment of calls that name none"`
+	ServiceName     string          `yaml:"service_name" doc:"service.name of the spans"`
+	SpanContent     bool            `yaml:"span_content" doc:"put the messages on the spans"`
+	KeepHeaders     []string        `yaml:"keep_headers" doc:"further request and response headers to keep; secrets are never kept"`
+	BatchInterval   time.Duration   `yaml:"batch_interval" doc:"how long a batch is filled"`
+	BatchBytes      record.ByteSize `yaml:"batch_bytes" doc:"raw bodies in one batch"`
+	BatchExchanges  int             `yaml:"batch_exchanges" doc:"exchanges in one batch"`
+	ShutdownDrain   time.Duration   `yaml:"shutdown_drain" doc:"how long a stop may take to deliver what is recorded; the rest is delivered after the next start"`
+	ConversationIDs []string        `yaml:"conversation_headers" doc:"further request headers that carry a conversation id, first one wins"`
+	UserIDs         []string        `yaml:"user_headers" doc:"further request headers that carry the end user, first one wins"`
+}
+
+// DefaultConfig is what holds where nothing is set.
+func DefaultConfig() Config {
+	return Config{
+		Level:           record.CaptureFull,
+		MaxBody:         16 * record.MiB,
+		MaxValue:        64 * record.KiB,
+		BufferBytes:     64 * record.MiB,
+		WhenFull:        WhenFullPass,
+		Project:         "default",
+		ServiceName:     "docket-proxy",
+		BatchInterval:   time.Second,
+		BatchBytes:      16 * record.MiB,
+		BatchExchanges:  10_000,
+		ShutdownDrain:   10 * time.Second,
+		ConversationIDs: []string{"Helicone-Session-Id", "X-Session-Id", "X-Conversation-Id"},
+		UserIDs:         []string{"Helicone-User-Id", "X-User-Id"},
+	}
+}
+
+// Validate says which setting is wrong and what is allowed.
+func (c Config) Validate() error {
+	if !isLevel(c.Level) {
+		return fmt.Errorf("level: %q: must be full, metadata or off", c.Level)
+	}
+	if !slices.Contains([]string{WhenFullPass, WhenFullFail503}, c.WhenFull) {
+		return fmt.Errorf("when_full: %q: must be pass or fail_503", c.WhenFull)
+	}
+	for _, s := range []struct {
+		key      string
+		size     record.ByteSize
+		min, max record.ByteSize
+	}{
+		{"max_body", c.MaxBody, 0, 256 * record.MiB},
+		{"max_value", c.MaxValue, record.KiB, 256 * record.MiB},
+		{"buffer_bytes", c.BufferBytes, record.MiB, 64 * record.GiB},
+		{"batch_bytes", c.BatchBytes, 64 * record.KiB, record.GiB},
+	} {
+		if s.size < s.min || s.size > s.max {
+			return fmt.Errorf("%s: %s: must be %s to %s", s.key, s.size, s.min, s.max)
+		}
+	}
+	if c.BatchInterval < 10*time.Millisecond || c.BatchInterval > time.Minute {
+		return fmt.Errorf("batch_interval: %s: must be 10ms to 1m", c.BatchInterval)
+	}
+	if c.BatchExchanges < 1 || c.BatchExchanges > 100_000 {
+		return fmt.Errorf("batch_exchanges: %d: must be 1 to 100000", c.BatchExchanges)
+	}
+	if c.ShutdownDrain < 0 || c.ShutdownDrain > 10*time.Minute {
+		return fmt.Errorf("shutdown_drain: %s: must be 0s to 10m", c.ShutdownDrain)
+	}
+	return nil
+}
+
+func isLevel(s string) bool {
+	return s == record.CaptureFull || s == record.CaptureMetadata || s == record.CaptureOff
+}
