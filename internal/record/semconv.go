@@ -59,4 +59,5 @@ const (
 	AttrOrigin          = "docket.origin"
 	AttrVerdictID       = "docket.verdict.id"
 	AttrJudgeCallID     = "docket.judge.call.id"
+	AttrOriginalTime    = "docket.original_time" // of a row whose time could not be stored
 )
