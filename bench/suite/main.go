@@ -81,6 +81,7 @@ type Sample struct {
 	CPU    float64 // µs a request, of the target and its descendants
 	Sys    float64 // share of CPU spent in the kernel
 	RSS    float64 // MiB
+	Peak   float64 // MiB, since the process started
 	Other  float64 // cores busy with neither target, mock nor load generator
 	Res    loadgen.Result
 }
@@ -199,6 +200,9 @@ func main() {
 		}
 	}
 	report(os.Stdout, targets, samples)
+	if *base != "" {
+		ratios(os.Stdout, *name, samples)
+	}
 }
 
 func builtin(list, bin, mock, tmp string) ([]*Target, error) {
@@ -402,7 +406,7 @@ func measure(ctx context.Context, t, mock *Target, p Phase, want uint32, dur tim
 	if err != nil {
 		return Sample{}, err
 	}
-	s := Sample{Phase: p.Name, Target: t.Name, Res: res, RSS: float64(loaded.target.RSS) / (1 << 20)}
+	s := Sample{Phase: p.Name, Target: t.Name, Res: res, RSS: float64(loaded.target.RSS) / (1 << 20), Peak: float64(loaded.target.Peak) / (1 << 20)}
 	if unsettled != nil {
 		fmt.Fprintf(os.Stderr, "%s, %s: no CPU figure: %v\n", t.Name, p.Name, unsettled)
 	} else if res.OK > 0 {

@@ -132,6 +132,7 @@ func newStage(t *testing.T) *stage {
 	s := &stage{t: t, dir: dir, journal: filepath.Join(dir, "journal")}
 	t.Setenv("DOCKET_TEST_JOURNAL", s.journal)
 	t.Setenv("DOCKET_STORE", "")
+	t.Setenv("GORACE", "atexit_sleep_ms=0") // do not wait a second at the end of each child
 	return s
 }
 

@@ -18,7 +18,7 @@ func table() []row {
 
 		{"internal/record", nil},
 		{"internal/wire", []string{"internal/record"}},
-		{"internal/proxy", []string{"internal/capture"}},
+		{"internal/proxy", []string{"internal/record", "internal/capture"}},
 		{"internal/capture", []string{"internal/record", "internal/wire", "internal/redact", "internal/price"}},
 		{"internal/spool", []string{"internal/record"}},
 		{"internal/redact", []string{"internal/record"}},

@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -199,22 +200,18 @@ func TestFields(t *testing.T) {
 	}
 }
 
-type checked struct{ err string }
+type checked struct{ err error }
 
-func (c checked) Validate() error {
-	if c.err == "" {
-		return nil
-	}
-	return errString(c.err)
-}
-
-type errString string
-
-func (e errString) Error() string { return string(e) }
+func (c checked) Validate() error { return c.err }
 
 func TestValidate(t *testing.T) {
-	err := config.Validate(map[string]any{"b": &checked{"rate 2: want 0 to 1"}, "a": &checked{"no url"}, "c": &checked{}, "d": new(int)})
-	if want := "a: no url\nb: rate 2: want 0 to 1"; err == nil || err.Error() != want {
+	err := config.Validate(map[string]any{
+		"b": &checked{errors.New("rate: 2: want 0 to 1")},
+		"a": &checked{errors.Join(errors.New("a.url: none"), errors.New("user: none"))},
+		"c": &checked{},
+		"d": new(int),
+	})
+	if want := "a.url: none\na.user: none\nb.rate: 2: want 0 to 1"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	if err := config.Validate(map[string]any{"c": &checked{}}); err != nil {

@@ -63,19 +63,34 @@ func Load(file string, getenv func(string) string, environ []string, sections ma
 }
 
 // Validate runs the Validate method of every section that has one, in order of
-// names, and puts the section's name before each error.
+// names. Each error begins with the whole key, whether the section put its own
+// name there or not.
 func Validate(sections map[string]any) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(sections)) {
-		v, ok := sections[name].(Validator)
-		if !ok {
-			continue
-		}
-		if err := v.Validate(); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+		if v, ok := sections[name].(Validator); ok {
+			errs = append(errs, named(name, v.Validate())...)
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// named puts the section's name before each of the errors that err joins.
+func named(section string, err error) []error {
+	if err == nil {
+		return nil
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var out []error
+		for _, e := range joined.Unwrap() {
+			out = append(out, named(section, e)...)
+		}
+		return out
+	}
+	if strings.HasPrefix(err.Error(), section+".") {
+		return []error{err}
+	}
+	return []error{fmt.Errorf("%s.%w", section, err)}
 }
 
 // document decodes the whole file.
