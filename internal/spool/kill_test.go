@@ -1,0 +1,3 @@
+package spool_test
+
+func childAppends(dir string) {}
