@@ -1,0 +1,117 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"docket/internal/record"
+)
+
+// evaluatorTimeout bounds a query of the evaluator, which has no person waiting.
+const evaluatorTimeout = time.Minute
+
+func evaluatorContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(ctx, evaluatorTimeout)
+	return clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{
+		"max_execution_time": int(evaluatorTimeout / time.Second),
+	})), cancel
+}
+
+// Candidates returns candidates in the order they were inserted, then by id.
+func (s *Store) Candidates(ctx context.Context, q record.CandidateQuery) ([]record.Candidate, error) {
+	ctx, cancel := evaluatorContext(ctx)
+	defer cancel()
+	shards := make([]uint16, len(q.Shards)) // a []uint8 would be sent as a string
+	for i, n := range q.Shards {
+		shards[i] = uint16(n)
+	}
+	return selectRows(ctx, s, candidates(), "candidates.sql", map[string]any{"Shards": len(shards) > 0},
+		named("after", timeParam(lowest(q.After))), named("after_id", q.AfterID), named("until", timeParam(highest(q.Until))),
+		named("shards", shards), named("limit", limitOf(q.Limit)))
+}
+
+// JudgedIDs says which of these verdicts exist.
+func (s *Store) JudgedIDs(ctx context.Context, verdictIDs []string) (map[string]bool, error) {
+	ctx, cancel := evaluatorContext(ctx)
+	defer cancel()
+	query, err := s.queries.render("judged_ids.sql", nil)
+	if err != nil {
+		return nil, err
+	}
+	return s.lookUp(ctx, query, verdictIDs, nil)
+}
+
+// WriteVerdicts stores judge calls, then their verdicts: who finds a verdict
+// finds its call. Writing the same again changes nothing; a verdict with the same
+// id and a later JudgedAt replaces the older one.
+func (s *Store) WriteVerdicts(ctx context.Context, calls []record.JudgeCall, list []record.Verdict) error {
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	calls = replaceRows(calls,
+		func(r *record.JudgeCall) bool { return storable(r.Time) && storable(r.UnitTime) },
+		func(r *record.JudgeCall) {
+			r.UnitTime = storableTime(r.UnitTime, r.InferenceID, r.Time)
+			r.Time = storableTime(r.Time, "", r.UnitTime)
+		})
+	list = replaceRows(list,
+		func(r *record.Verdict) bool { return storable(r.Time) && storable(r.JudgedAt) },
+		func(r *record.Verdict) {
+			r.Time = storableTime(r.Time, r.InferenceID, r.JudgedAt)
+			r.JudgedAt = storableTime(r.JudgedAt, "", r.Time)
+		})
+	callID := func(r *record.JudgeCall) string {
+		return fmt.Sprintf("%s|%s|%d|%s|%d|%s", r.ID, r.RunID, r.Time.UnixMicro(), r.Outcome, r.Attempts, r.ErrorReason)
+	}
+	if err := insert(ctx, s, judgeCalls(), "calls:"+hashOf(calls, callID), calls, callID, nil); err != nil {
+		return err
+	}
+	verdictID := func(r *record.Verdict) string {
+		return fmt.Sprintf("%s|%s|%d|%s|%s", r.ID, r.RunID, r.JudgedAt.UnixMicro(), r.Outcome, r.Reason)
+	}
+	return insert(ctx, s, verdicts(), "verdicts:"+hashOf(list, verdictID), list, verdictID, nil)
+}
+
+// WriteEpochs adds to the record of what was sampled and what was not, and why.
+// Counts add up. Writing an equal list again changes nothing, so two lists must
+// differ in a time at least.
+func (s *Store) WriteEpochs(ctx context.Context, list []record.Epoch) error {
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	now := time.Now()
+	list = replaceRows(list,
+		func(r *record.Epoch) bool { return storable(r.Time) },
+		func(r *record.Epoch) { r.Time = storableTime(r.Time, "", now) })
+	id := func(r *record.Epoch) string {
+		return fmt.Sprintf("%d|%s|%s|%s|%s|%s|%d|%d", r.Time.UnixMicro(), r.Instance, r.Project, r.Rule, r.Stratum, r.Reason, r.Threshold, r.Count)
+	}
+	return insert(ctx, s, epochs(), "epochs:"+hashOf(list, id), list, id, nil)
+}
+
+// SaveCursor notes how far the reader of this name has come.
+func (s *Store) SaveCursor(ctx context.Context, name string, at time.Time, id string) error {
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	row := cursorRow{Name: name, At: lowest(at), ID: id, Updated: time.Now()}
+	token := fmt.Sprintf("cursor:%s:%d", name, row.Updated.UnixNano())
+	return insertChunk(ctx, s, cursors(), token, []cursorRow{row})
+}
+
+// LoadCursor returns what SaveCursor noted last; a zero time if nothing.
+func (s *Store) LoadCursor(ctx context.Context, name string) (time.Time, string, error) {
+	ctx, cancel := evaluatorContext(ctx)
+	defer cancel()
+	rows, err := selectRows(ctx, s, cursors(), "load_cursor.sql", nil, named("name", name))
+	if err != nil {
+		return time.Time{}, "", fmt.Errorf("load cursor %s: %w", name, err)
+	}
+	if len(rows) == 0 {
+		return time.Time{}, "", nil
+	}
+	return rows[0].At, rows[0].ID, nil
+}

@@ -1,0 +1,1 @@
+{{distributed "inferences" "cityHash64(inference_id)"}}

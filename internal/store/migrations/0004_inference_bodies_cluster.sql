@@ -1,0 +1,1 @@
+{{distributed "inference_bodies" "cityHash64(inference_id)"}}

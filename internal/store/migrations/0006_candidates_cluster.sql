@@ -1,0 +1,1 @@
+{{distributed "candidates" "cityHash64(inference_id)"}}

@@ -1,0 +1,1 @@
+{{distributed "traffic_hourly" "cityHash64(project, hour, request_model)"}}

@@ -1,0 +1,1 @@
+{{distributed "judge_calls" "cityHash64(inference_id)"}}

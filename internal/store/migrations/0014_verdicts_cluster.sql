@@ -1,0 +1,1 @@
+{{distributed "verdicts" "cityHash64(inference_id)"}}

@@ -1,0 +1,1 @@
+{{distributed "quality_hourly" "cityHash64(project, criterion, hour)"}}

@@ -1,0 +1,1 @@
+{{distributed "eval_epochs" "cityHash64(instance, ts)"}}

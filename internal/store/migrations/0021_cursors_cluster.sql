@@ -1,0 +1,1 @@
+{{distributed "cursors" "cityHash64(name)"}}

@@ -1,0 +1,1 @@
+{{distributed "capture_gaps" "cityHash64(gap_id)"}}

@@ -1,0 +1,3 @@
+SELECT DISTINCT {{.Columns}}
+FROM schema_migrations
+ORDER BY version

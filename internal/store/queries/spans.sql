@@ -1,0 +1,6 @@
+SELECT {{.Columns}}
+FROM {{.Table}}
+WHERE TraceId = {trace_id:String}
+ORDER BY Timestamp, SpanId
+LIMIT 1 BY TraceId, SpanId
+LIMIT {limit:UInt32}

@@ -1,0 +1,1 @@
+{{distributedSpans "" "cityHash64(TraceId)"}}

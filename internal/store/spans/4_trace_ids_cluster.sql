@@ -1,0 +1,1 @@
+{{distributedSpans "_trace_id_ts" "cityHash64(TraceId)"}}
