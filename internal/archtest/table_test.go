@@ -31,7 +31,7 @@ func table() []row {
 		{"internal/query", []string{"internal/record", "internal/quality"}},
 		{"internal/localclickhouse", nil},
 		{"internal/config", nil},
-		{"internal/telemetry", nil},
+		{"internal/telemetry", []string{"internal/record"}},
 		{"internal/archtest", nil},
 
 		{"internal/upstreamtest", nil},

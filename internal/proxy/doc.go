@@ -1,0 +1,48 @@
+// Package proxy forwards a request upstream and streams the answer back.
+//
+// What passes unchanged, both ways: method, request target after the routed
+// prefix, status code, body bytes, trailers, interim (1xx) answers, the timing
+// of events, and every end-to-end field with all its values in order. No field
+// is added. The closed list of differences:
+//
+//   - HTTP framing (chunked or Content-Length, Content-Length: 0 on methods
+//     that rarely have a body), and what only HTTP/1.0 needs
+//   - letter case and order of field names, the reason phrase
+//   - Host
+//   - hop-by-hop fields (Connection and what it names, Keep-Alive, TE, Upgrade,
+//     Proxy-*)
+//   - traceparent and tracestate, which are ours (propagate: off keeps the
+//     client's)
+//   - Docket-* fields, which are removed
+//   - what a route's settings add, remove or replace
+//
+// What arrived before a cut reaches the client, status included, and then the
+// cut itself: the handler aborts with http.ErrAbortHandler, which must reach
+// net/http. A request goes upstream once. It is sent again only if no byte of
+// it was written to the connection that failed.
+//
+// # Decisions
+//
+// httputil.ReverseProxy does the forwarding. Its habits and those of net/http
+// that would show are undone, one file each: request.go (target, query, fields,
+// trailers), writer.go (Date, Content-Type, flushing), body.go (request bodies
+// that are not read to their end, Expect), conn.go (replays, connections that
+// died while idle), pragma.go.
+//
+// Routed prefixes are matched on the raw request target, before gin's router:
+// gin answers odd methods with 404, redirects paths and swallows 1xx answers.
+//
+// There is one timer per exchange, which moves from phase to phase: connect,
+// sending, response header, first byte, idle. There is no limit on the whole.
+//
+// Upstreams are spoken to in HTTP/1.1. HTTP/2 was rejected: it saves
+// connections, and costs exact targets, field order and a clear answer to
+// whether anything was written.
+//
+// # Limits
+//
+// net/http answers 400 to a target whose path has a broken percent escape and
+// 417 to an Expect other than 100-continue; those never get here. TRACE without
+// a body is the one method net/http could replay unseen, and conn.go stops
+// that too.
+package proxy

@@ -1,0 +1,298 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/http/httputil"
+	"time"
+
+	"docket/internal/capture"
+	"docket/internal/record"
+)
+
+// exchange is one call on its way through. It is the transport and the hooks of
+// a httputil.ReverseProxy that lives as long as the call.
+type exchange struct {
+	server *Server
+	route  *route
+	in     *http.Request // as net/http made it
+	target target
+	rest   string // of the path, after the prefix
+	span   spanContext
+	start  time.Time
+	record *capture.Exchange
+	writer *responseWriter
+	watch  *watch
+	body   *requestBody // nil when the request has none
+
+	ctx      context.Context //nolint:containedctx // the exchange is the call
+	cancel   context.CancelCauseFunc
+	left     func() bool // stops waiting for the client to leave
+	draining drain
+
+	conn      *conn // the last one tried
+	connStart int64
+
+	state  string // terminal state where the proxy knows it
+	failed bool   // no answer came, and the record says so
+}
+
+// forward serves one call of a route.
+func (s *Server) forward(w http.ResponseWriter, r *http.Request, rt *route, t target, rest string) {
+	control := http.NewResponseController(w)
+	// Without it, an answer that comes before the request was read is cut
+	// (golang/go#40747). HTTP/1.0 clients get it too.
+	_ = control.EnableFullDuplex() // only a foreign ResponseWriter has none
+	x := s.newExchange(w, r, rt, t, rest)
+	x.writer.control = control
+	s.metrics.begin(rt.name)
+	s.calls.Add(1)
+	defer s.calls.Done()
+	defer func() { x.finish(recover()) }()
+
+	if err := x.record.Start(x.ctx); err != nil {
+		x.record.Fail(record.StateUpstreamError, http.StatusServiceUnavailable, err)
+		x.failed = true
+		problem{http.StatusServiceUnavailable, "recording_unavailable", "the call cannot be recorded, and the settings refuse such calls"}.write(x.writer)
+		return
+	}
+	proxy := httputil.ReverseProxy{
+		Rewrite:        x.rewrite,
+		Transport:      x,
+		ModifyResponse: x.answer,
+		ErrorHandler:   x.fail,
+		ErrorLog:       s.silent, // what went wrong is logged once, in finish
+		BufferPool:     &s.buffers,
+		// FlushInterval is 0: responseWriter flushes each write itself. That of
+		// ReverseProxy sends the head alone, from another goroutine.
+	}
+	proxy.ServeHTTP(x.writer, r.WithContext(x.ctx))
+}
+
+func (s *Server) newExchange(w http.ResponseWriter, r *http.Request, rt *route, t target, rest string) *exchange {
+	x := &exchange{server: s, route: rt, in: r, target: t, rest: rest, span: newSpanContext(r.Header), start: time.Now()}
+	dropInventedCacheControl(r.Header)
+	x.followClient()
+	x.writer = &responseWriter{ResponseWriter: w, request: r, onHead: x.head, onError: x.draining.more}
+	x.watch = &watch{limits: rt.config.Timeouts, expired: x.cancel, flushHead: x.writer.flushHead, reading: x.waitingForClient, start: x.start}
+	x.record = s.recorder.Begin(capture.Begin{
+		Upstream: rt.name, API: rt.config.API, Provider: rt.config.Provider, Level: rt.config.Capture,
+		ServerAddress: rt.host, ServerPort: rt.port,
+		Method: r.Method, Path: t.path, UpstreamPath: rt.basePath + rest, RawQuery: t.query,
+		Header: r.Header, ContentLength: r.ContentLength,
+		TraceID: x.span.traceID, SpanID: x.span.serverID, ParentSpanID: x.span.parentID,
+		UpstreamSpanID: x.span.clientID, TraceFlags: x.span.flags, TraceState: x.span.state,
+		Baggage: keptBaggage(r.Header, s.config.KeepBaggage), Start: x.start,
+	})
+	if r.ContentLength != 0 {
+		x.body = &requestBody{ctx: x.ctx, in: r, src: x.record.RequestBody(r.Body), watch: x.watch}
+		if expectsContinue(r) {
+			x.body.continued, x.body.answered = make(chan struct{}), make(chan struct{})
+			x.writer.mayHear100 = func() bool { return !x.body.told.Load() }
+			x.writer.onContinue = closeOnce(x.body.continued)
+			x.writer.onAnswer = closeOnce(x.body.answered)
+		}
+	}
+	return x
+}
+
+// followClient sets the context of the call upstream: it ends with the client,
+// or some time later.
+func (x *exchange) followClient() {
+	c := x.server.config
+	if c.OnClientAbort == AbortCancel {
+		x.ctx, x.cancel = context.WithCancelCause(x.in.Context())
+		x.left = func() bool { return true }
+		return
+	}
+	x.ctx, x.cancel = context.WithCancelCause(context.WithoutCancel(x.in.Context()))
+	x.draining.on, x.draining.bytes = true, int64(c.AbortDrainBytes)
+	x.left = context.AfterFunc(x.in.Context(), func() {
+		x.draining.begin(c.AbortDrainTime, func() { x.cancel(errClient) })
+	})
+}
+
+func (x *exchange) waitingForClient() bool { return x.body != nil && x.body.reading.Load() }
+
+// RoundTrip sends the request, with our hooks in the trace that ReverseProxy
+// made for it. A trace of our own would be merged with that one by reflection.
+func (x *exchange) RoundTrip(out *http.Request) (*http.Response, error) {
+	if t := httptrace.ContextClientTrace(out.Context()); t != nil {
+		t.GotConn = x.gotConn
+		t.WroteRequest = func(httptrace.WroteRequestInfo) { x.watch.wrote() }
+	}
+	x.watch.enter(phaseConnect)
+	return x.route.transport.RoundTrip(out)
+}
+
+// gotConn sees each connection that the transport tries. It tries again on its
+// own when a reused connection broke: that is stopped if anything was written.
+func (x *exchange) gotConn(info httptrace.GotConnInfo) {
+	c := connOf(info.Conn)
+	if c == nil {
+		x.watch.enter(phaseSending)
+		return
+	}
+	if x.conn != nil && x.conn.written.Load() != x.connStart {
+		c.refused.Store(true)
+		x.cancel(errReplay)
+	}
+	x.conn, x.connStart = c, c.written.Load()
+	c.check.Store(info.Reused)
+	x.watch.enter(phaseSending)
+}
+
+// answer is called with the final answer, before anything of it is written.
+func (x *exchange) answer(res *http.Response) error {
+	if res.StatusCode < 100 {
+		return errStatus
+	}
+	dropInventedCacheControl(res.Header)
+	x.server.metrics.answer(x.route.name, res.StatusCode)
+	if res.StatusCode == http.StatusSwitchingProtocols {
+		x.watch.stop() // what follows has no phases
+		go x.cutWhenKilled()
+		x.record.Response(res)
+		return nil
+	}
+	res.Body = &answerBody{ReadCloser: res.Body, x: x}
+	x.record.Response(res)
+	return nil
+}
+
+// cutWhenKilled ends a call whose connection net/http gave away.
+func (x *exchange) cutWhenKilled() {
+	select {
+	case <-x.server.kill:
+		x.cancel(errClient)
+	case <-x.ctx.Done():
+	}
+}
+
+// head adds what the settings add to an answer.
+func (x *exchange) head(h http.Header) {
+	if id := x.record.ID(); id != "" && x.server.config.InferenceIDHeader {
+		h[capture.HeaderInferenceID] = []string{id}
+	}
+}
+
+// fail answers when the upstream did not.
+func (x *exchange) fail(_ http.ResponseWriter, _ *http.Request, err error) {
+	if cause := context.Cause(x.ctx); cause != nil {
+		err = cause
+	}
+	x.state = x.stateOf(err, record.StateUpstreamError)
+	x.failed = true
+	switch {
+	case x.state == record.StateClientCancelled, x.state == record.StateProxyDied:
+		x.record.Fail(x.state, 0, errors.New(describe(err)))
+		panic(http.ErrAbortHandler) // there is nobody to answer
+	case x.body != nil && x.body.broken.Load():
+		x.state = record.StateClientCancelled
+		x.record.Fail(x.state, http.StatusBadRequest, errors.New("the request body could not be read"))
+		problem{http.StatusBadRequest, "invalid_body", "the request body could not be read"}.write(x.writer)
+	default:
+		p := problemOf(err)
+		x.record.Fail(x.state, p.status, errors.New(p.message))
+		x.server.metrics.answer(x.route.name, p.status)
+		p.write(x.writer)
+	}
+}
+
+// stateOf is the terminal state of an error, or other when nothing of ours
+// caused it.
+func (x *exchange) stateOf(err error, other string) string {
+	var late *timeoutError
+	switch {
+	case errors.As(err, &late):
+		return late.state()
+	case x.server.killed.Load():
+		return record.StateProxyDied
+	case x.in.Context().Err() != nil, errors.Is(err, errClient):
+		return record.StateClientCancelled
+	default:
+		return other
+	}
+}
+
+// finish ends the exchange, with what the handler panicked with. It lets
+// net/http cut the connection by passing http.ErrAbortHandler on.
+func (x *exchange) finish(panicked any) {
+	x.left()
+	x.watch.stop()
+	x.draining.stop()
+	status, lost := x.writer.close()
+	clientGone := x.in.Context().Err() != nil || lost
+	x.cancel(errClient) // ends what the transport still does for this call
+	if x.body != nil {
+		x.body.finish(x.writer.ResponseWriter, panicked != nil)
+	}
+	if x.state == "" && (lost || clientGone && panicked != nil) {
+		x.state = record.StateClientCancelled
+		if x.server.killed.Load() {
+			x.state = record.StateProxyDied
+		}
+	}
+	x.record.End(x.state)
+	x.server.metrics.end(x.route.name, x.state)
+	x.log(status)
+	if panicked == nil {
+		return
+	}
+	if panicked != http.ErrAbortHandler {
+		x.server.logPanic(panicked)
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// log writes a line for a call that went wrong. Nothing of the call is in it.
+func (x *exchange) log(status int) {
+	if x.state == "" || x.state == record.StateComplete {
+		return
+	}
+	x.server.log.Warn("call did not end well", "upstream", x.route.name, "state", x.state,
+		"status", status, "inference_id", x.record.ID(), "trace_id", x.span.traceID)
+}
+
+// answerBody is the body of an answer as it comes from the transport.
+type answerBody struct {
+	io.ReadCloser
+	x     *exchange
+	began bool
+}
+
+// Read moves the watch on. Before an error is returned, what the client has not
+// been sent is flushed: the error cuts its connection.
+func (b *answerBody) Read(p []byte) (int, error) {
+	w := b.x.watch
+	if !b.began {
+		w.enter(phaseHead)
+	}
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		if !b.began {
+			b.began = true
+			w.enter(phaseIdle)
+		} else {
+			w.progress()
+		}
+	}
+	switch {
+	case err == io.EOF:
+		w.stop()
+	case err != nil:
+		w.stop()
+		if b.x.state == "" {
+			cause := err
+			if c := context.Cause(b.x.ctx); c != nil {
+				cause = c
+			}
+			b.x.state = b.x.stateOf(cause, record.StateUpstreamTruncated)
+		}
+		b.x.writer.flushHead()
+	}
+	return n, err
+}

@@ -1,0 +1,103 @@
+package proxy
+
+import (
+	"net/http"
+	"net/http/httputil"
+	"strings"
+
+	"docket/internal/capture"
+)
+
+const docketPrefix = capture.HeaderPrefix
+
+// rewrite makes the request that goes upstream. ReverseProxy has copied it and
+// removed hop-by-hop fields; what it changed beyond that is put back.
+func (x *exchange) rewrite(pr *httputil.ProxyRequest) {
+	out, in := pr.Out, x.in
+	out.URL = x.route.upstreamURL(x.rest, x.target)
+	out.Host = "" // of the URL
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+		if v, ok := in.Header[name]; ok && !namedByConnection(in.Header, name) {
+			out.Header[name] = v
+		}
+	}
+	for name := range out.Header {
+		if strings.HasPrefix(name, docketPrefix) {
+			delete(out.Header, name)
+		}
+	}
+	if x.server.config.Propagate == PropagateOn {
+		out.Header["Traceparent"] = []string{x.span.traceParent()}
+		delete(out.Header, "Tracestate")
+		if x.span.state != "" {
+			out.Header["Tracestate"] = []string{x.span.state}
+		}
+	}
+	for _, name := range x.route.config.RemoveHeaders {
+		out.Header.Del(name)
+	}
+	for name, v := range x.route.set {
+		out.Header[name] = v
+	}
+	keepUserAgent(out.Header)
+	x.attachBody(out)
+}
+
+// attachBody gives the transport the client's body and its trailers.
+func (x *exchange) attachBody(out *http.Request) {
+	if x.body == nil {
+		out.Body = nil
+		return
+	}
+	out.Body = x.body
+	out.GetBody = x.body.again
+	if out.ContentLength >= 0 {
+		return // only chunked bodies have trailers
+	}
+	out.Trailer = http.Header{}
+	for name := range x.in.Trailer { // announced ones, still without values
+		if !strings.HasPrefix(name, docketPrefix) {
+			out.Trailer[name] = nil
+		}
+	}
+	x.body.trailer = out.Trailer
+}
+
+// keepUserAgent stops net/http from adding its own name, and from dropping an
+// empty or repeated one: it looks for the canonical name only.
+func keepUserAgent(h http.Header) {
+	v := h["User-Agent"]
+	if len(v) == 1 && v[0] != "" {
+		return
+	}
+	h["User-Agent"] = []string{""}
+	if len(v) > 0 {
+		h["user-agent"] = v
+	}
+}
+
+// namedByConnection says whether a field was meant for us alone.
+func namedByConnection(h http.Header, name string) bool {
+	for _, line := range h["Connection"] {
+		for token := range strings.SplitSeq(line, ",") {
+			if strings.EqualFold(strings.TrimSpace(token), name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func expectsContinue(r *http.Request) bool {
+	return r.ProtoAtLeast(1, 1) && r.ContentLength != 0 && strings.EqualFold(strings.TrimSpace(r.Header.Get("Expect")), "100-continue")
+}
+
+func closeOnce(c chan struct{}) func() {
+	done := false
+	return func() { // under the writer's lock
+		if !done {
+			done = true
+			close(c)
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package proxy
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+)
+
+const bufferSize = 32 << 10
+
+// newTransport makes the transport of one upstream. It adds nothing to a
+// request, decodes nothing in an answer, and has no timers but those for
+// connections that it opens in the background.
+func newTransport(t Timeouts, maxIdle int) *http.Transport {
+	dialer := &net.Dialer{Timeout: t.Connect, KeepAlive: 30 * time.Second}
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	return &http.Transport{
+		Proxy: tunnel,
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			c, err := dialer.DialContext(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			return newConn(c), nil
+		},
+		Protocols:              protocols,
+		TLSHandshakeTimeout:    t.Connect,
+		MaxIdleConnsPerHost:    maxIdle,
+		IdleConnTimeout:        90 * time.Second,
+		DisableCompression:     true,
+		ReadBufferSize:         bufferSize,
+		WriteBufferSize:        bufferSize,
+		MaxResponseHeaderBytes: 4 << 20,
+	}
+}
+
+// tunnel uses HTTPS_PROXY and NO_PROXY of the environment for https upstreams.
+// A forward proxy for plain http would need the target rewritten.
+func tunnel(r *http.Request) (*url.URL, error) {
+	if r.URL.Scheme != "https" {
+		return nil, nil
+	}
+	return http.ProxyFromEnvironment(r)
+}
+
+// buffers hands out copy buffers to httputil.ReverseProxy.
+type buffers struct{ pool sync.Pool }
+
+// Get returns a buffer of bufferSize.
+func (b *buffers) Get() []byte {
+	if p, ok := b.pool.Get().(*[bufferSize]byte); ok {
+		return p[:]
+	}
+	return make([]byte, bufferSize)
+}
+
+// Put takes a buffer back.
+func (b *buffers) Put(p []byte) { b.pool.Put((*[bufferSize]byte)(p)) }
