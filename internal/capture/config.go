@@ -19,7 +19,6 @@ const (
 type Config struct {
 	Level           string          `yaml:"level" doc:"how much is kept by default: full, metadata (no bodies) or off"`
 	MaxBody         record.ByteSize `yaml:"max_body" doc:"copy limit of one body; size and checksum cover the whole body"`
-	MaxValue        record.ByteSize `yaml:"max_value" doc:"base64 values above this size stand in the normal form as media type, size and hash"`
 	BufferBytes     record.ByteSize `yaml:"buffer_bytes" doc:"memory for the copies of all open calls together; a call that finds none is recorded as cut"`
 	WhenFull        string          `yaml:"when_full" doc:"a call that cannot be recorded is passed on (pass) or answered with 503 (fail_503)"`
 	Project         string          `yaml:"project" doc:"project of calls that name none"`
@@ -40,7 +39,6 @@ func DefaultConfig() Config {
 	return Config{
 		Level:           record.CaptureFull,
 		MaxBody:         16 * record.MiB,
-		MaxValue:        64 * record.KiB,
 		BufferBytes:     64 * record.MiB,
 		WhenFull:        WhenFullPass,
 		Project:         "default",
@@ -68,7 +66,6 @@ func (c Config) Validate() error {
 		min, max record.ByteSize
 	}{
 		{"max_body", c.MaxBody, 0, 256 * record.MiB},
-		{"max_value", c.MaxValue, record.KiB, 256 * record.MiB},
 		{"buffer_bytes", c.BufferBytes, record.MiB, 64 * record.GiB},
 		{"batch_bytes", c.BatchBytes, 64 * record.KiB, record.GiB},
 	} {

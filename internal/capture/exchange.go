@@ -3,8 +3,12 @@ package capture
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
+	"sync"
+	"time"
+
+	"docket/internal/record"
+	"docket/internal/redact"
 )
 
 // ErrNotRecorded says that a call could not be recorded and that the settings
@@ -25,21 +29,64 @@ var ErrNotRecorded = errors.New("the call cannot be recorded")
 //
 // The request body may be read by another goroutine, as http.Transport does.
 type Exchange struct {
-	r *Recorder
+	r       *Recorder
+	off     bool // nothing is recorded
+	head    beginHead
+	secrets *redact.Secrets
+	length  int64 // announced length of the request body, -1 if unknown
+	expects bool  // the client waits for 100 Continue
+
+	req requestTee
+
+	mu    sync.Mutex // guards what follows
+	begun bool
+	lost  bool // the begin record is not in the spool: nothing else is appended
+	ended bool
+	freed bool
+	res   responseTee
 }
 
 // ID is the inference id, "" when capture is off.
-func (x *Exchange) ID() string { return "" }
-
-// RequestBody returns a body to send upstream in place of rc: the same bytes,
-// copied aside as they pass. It returns rc itself when there is nothing to copy
-// (capture off, no body). Closing it closes rc.
-func (x *Exchange) RequestBody(rc io.ReadCloser) io.ReadCloser { return rc }
+func (x *Exchange) ID() string {
+	if x.off {
+		return ""
+	}
+	return x.head.ID.String()
+}
 
 // Start appends the begin record. A body of at most 64 KiB with a known length
 // and no Expect header is read first, for at most MaxWait. Start returns
 // ErrNotRecorded, or nil in all other cases.
-func (x *Exchange) Start(ctx context.Context) error { return nil }
+func (x *Exchange) Start(ctx context.Context) error {
+	if !x.off {
+		x.req.prefetch(ctx, x.r.opts.MaxWait)
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.startLocked()
+	}
+	if x.lost && x.r.cfg.WhenFull == WhenFullFail503 {
+		return ErrNotRecorded
+	}
+	return nil
+}
+
+func (x *Exchange) startLocked() {
+	if x.begun {
+		return
+	}
+	x.begun = true
+	info, body := x.req.take(x.head.Level)
+	x.head.Request = info
+	failure := x.r.append(KindBegin, &x.head, x.secrets, x.head.Project, body)
+	if failure != "" {
+		x.lost = true
+		x.req.stop()
+		x.res.buf.stop()
+		x.r.gap(x.head.Project, failure, uint64(max(x.length, 0)), "")
+		return
+	}
+	x.r.metrics.begun.Inc()
+}
 
 // Response notes status and headers of the final answer (not of 1xx ones) and
 // replaces res.Body by one that copies what is read, and that appends the done
@@ -48,12 +95,52 @@ func (x *Exchange) Start(ctx context.Context) error { return nil }
 //
 // Call it before anything of the answer is written: an answer that has no body
 // is recorded here.
-func (x *Exchange) Response(res *http.Response) {}
+func (x *Exchange) Response(res *http.Response) {
+	if x.off || x.lost {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.res.status, x.res.sent = res.StatusCode, true
+	x.res.headers = x.r.headers.append(nil, res.Header)
+	if res.StatusCode == http.StatusSwitchingProtocols {
+		return
+	}
+	if x.emptyAnswer(res) {
+		x.res.ended = true
+		x.endLocked(record.StateComplete, "")
+		return
+	}
+	x.res.length = res.ContentLength
+	x.res.scan = scannerFor(res.Header)
+	res.Body = &responseBody{x: x, inner: res.Body}
+}
+
+// emptyAnswer says whether the answer is complete with its head.
+func (x *Exchange) emptyAnswer(res *http.Response) bool {
+	return x.head.Method == http.MethodHead || res.ContentLength == 0 || res.Body == nil || res.Body == http.NoBody ||
+		res.StatusCode == http.StatusNoContent || res.StatusCode == http.StatusNotModified
+}
 
 // Fail records that no answer came from the upstream: the terminal state
 // (record.State*), the status that the client is given (0 if none) and the
 // error, whose text is masked. Call it before that answer is written.
-func (x *Exchange) Fail(state string, status int, err error) {}
+func (x *Exchange) Fail(state string, status int, err error) {
+	if x.off {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.startLocked()
+	if !x.res.sent {
+		x.res.status = status
+	}
+	text := ""
+	if err != nil {
+		text = bounded(x.secrets.Error(err), maxErrorBytes)
+	}
+	x.endLocked(state, text)
+}
 
 // End records how the exchange ended unless that is recorded already, and frees
 // its buffers. state is what the proxy knows (record.State*); "" lets Exchange
@@ -61,4 +148,79 @@ func (x *Exchange) Fail(state string, status int, err error) {}
 // was seen, upstream_truncated when reading the answer failed, else
 // client_cancelled. After the provider's end event every state is complete.
 // Calls after the first do nothing. The bodies must not be read after it.
-func (x *Exchange) End(state string) {}
+func (x *Exchange) End(state string) {
+	if x.off {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.freed {
+		return
+	}
+	text := ""
+	if x.res.err != nil && !x.res.endEvent {
+		text = bounded(x.secrets.Error(x.res.err), maxErrorBytes)
+	}
+	x.endLocked(x.stateOf(state), text)
+	x.freed = true
+	x.res.buf.release()
+	x.req.close()
+}
+
+func (x *Exchange) stateOf(state string) string {
+	switch {
+	case x.res.endEvent:
+		return record.StateComplete
+	case state != "":
+		return state
+	case x.res.err != nil:
+		return record.StateUpstreamTruncated
+	case x.res.status == http.StatusSwitchingProtocols:
+		return record.StateComplete
+	default:
+		return record.StateClientCancelled
+	}
+}
+
+// endLocked appends the end record, once.
+func (x *Exchange) endLocked(state, text string) {
+	if x.ended || !x.begun {
+		return
+	}
+	x.ended = true
+	if x.lost {
+		return
+	}
+	h := x.endHead(state)
+	h.Error = text
+	late, body := x.req.rest(x.head.Level)
+	h.Request, h.RequestLen = late, len(body)
+	x.countCuts(&h)
+	answer := x.res.buf.bytes()[x.res.doneLen:]
+	if failure := x.r.append(KindEnd, &h, x.secrets, x.head.Project, body, answer); failure != "" {
+		x.r.gap(x.head.Project, failure, uint64(len(body)+len(answer)), "")
+		x.r.endLater(h, x.head.Project, x.secrets)
+		return
+	}
+	x.r.metrics.ended.Inc()
+}
+
+// countCuts counts copies that the memory budget cut short.
+func (x *Exchange) countCuts(h *endHead) {
+	if x.res.buf.cut == record.GapBufferCap {
+		x.r.gap(x.head.Project, record.GapBufferCap, h.Response.Size-uint64(len(x.res.buf.bytes())), "")
+	}
+	if x.req.cutReason() == record.GapBufferCap {
+		x.r.gap(x.head.Project, record.GapBufferCap, h.Request.Size, "")
+	}
+}
+
+// endHead describes the answer as far as it has come.
+func (x *Exchange) endHead(state string) endHead {
+	now := x.r.opts.Clock()
+	return endHead{
+		ID: x.head.ID, Time: now, State: state, Status: x.res.status, Sent: x.res.sent, Headers: x.res.headers,
+		FirstByte: x.res.first, HasFirst: x.res.chunks > 0, Duration: max(now.Sub(x.head.Time), 0).Round(time.Microsecond),
+		Chunks: x.res.chunks, EndEvent: x.res.endEvent, BodyEnded: x.res.ended, Response: x.res.info(x.head.Level),
+	}
+}

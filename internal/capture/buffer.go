@@ -1,0 +1,144 @@
+package capture
+
+import (
+	"hash/crc32"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+
+	"docket/internal/record"
+)
+
+const (
+	minClassBits = 12 // 4 KiB
+	maxClassBits = 28 // 256 MiB, the largest max_body
+)
+
+// castagnoli is made once by the standard library; here only its pointer.
+func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
+
+// memory hands out blocks in sizes of powers of two and keeps those in use
+// under a limit. It never waits.
+type memory struct {
+	limit int64
+	table *crc32.Table
+	used  atomic.Int64
+	pools [maxClassBits - minClassBits + 1]sync.Pool // of *[]byte
+}
+
+func newMemory(limit int64) *memory { return &memory{limit: limit, table: castagnoli()} }
+
+func classOf(n int) int { return max(bits.Len(uint(max(n, 1)-1)), minClassBits) }
+
+// take returns an empty block that holds n bytes, or nil when the limit is
+// reached.
+func (m *memory) take(n int) *[]byte {
+	class := classOf(n)
+	if class > maxClassBits {
+		return nil
+	}
+	size := int64(1) << class
+	if m.used.Add(size) > m.limit {
+		m.used.Add(-size)
+		return nil
+	}
+	if b, ok := m.pools[class-minClassBits].Get().(*[]byte); ok {
+		*b = (*b)[:0]
+		return b
+	}
+	b := make([]byte, 0, size)
+	return &b
+}
+
+func (m *memory) give(b *[]byte) {
+	if b == nil {
+		return
+	}
+	size := cap(*b)
+	m.used.Add(-int64(size))
+	m.pools[classOf(size)-minClassBits].Put(b)
+}
+
+// buffer is the copy of a body: as much of it as the limits allow, with the
+// size and checksum of all of it. It is not safe for concurrent use.
+type buffer struct {
+	mem   *memory
+	limit int // of the copy
+	block *[]byte
+	size  uint64 // of all that was written
+	crc   uint32
+	cut   string // "" while the copy is whole, else cutLimit or record.GapBufferCap
+}
+
+// cutLimit says that a copy ends at max_body.
+const cutLimit = "max_body"
+
+func (b *buffer) bytes() []byte {
+	if b.block == nil {
+		return nil
+	}
+	return *b.block
+}
+
+// write adds p to the copy, as far as limit and memory allow.
+func (b *buffer) write(p []byte) {
+	b.account(p)
+	if b.cut != "" || len(p) == 0 {
+		return
+	}
+	have := len(b.bytes())
+	if b.limit == 0 {
+		return
+	}
+	if room := b.limit - have; len(p) > room {
+		p = p[:max(room, 0)]
+		b.cut = cutLimit
+	}
+	if len(p) > 0 && !b.reserve(have+len(p)) {
+		p = p[:b.capacity()-have]
+		b.cut = record.GapBufferCap
+	}
+	if len(p) > 0 {
+		*b.block = append(*b.block, p...)
+	}
+}
+
+// account adds p to size and checksum only.
+func (b *buffer) account(p []byte) {
+	b.size += uint64(len(p))
+	b.crc = crc32.Update(b.crc, b.mem.table, p)
+}
+
+func (b *buffer) capacity() int {
+	if b.block == nil {
+		return 0
+	}
+	return cap(*b.block)
+}
+
+// reserve makes room for n bytes in all.
+func (b *buffer) reserve(n int) bool {
+	if n <= b.capacity() {
+		return true
+	}
+	next := b.mem.take(n)
+	if next == nil {
+		return false
+	}
+	*next = append(*next, b.bytes()...)
+	b.mem.give(b.block)
+	b.block = next
+	return true
+}
+
+// release gives the memory back. Size and checksum stay.
+func (b *buffer) release() {
+	b.mem.give(b.block)
+	b.block = nil
+}
+
+// stop ends the copy; size and checksum go on.
+func (b *buffer) stop() {
+	b.release()
+	b.limit = 0
+}

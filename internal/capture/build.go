@@ -1,0 +1,147 @@
+package capture
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"docket/internal/record"
+)
+
+// exchange is all that the spool holds of one exchange.
+type exchange struct {
+	begin    beginHead
+	end      endHead // of the end record, else of the done record, else empty
+	ended    bool    // there is an end record
+	request  []byte
+	sent     bodyInfo // what is known of the request body
+	response []byte
+}
+
+// state is the terminal state.
+func (x *exchange) state() string {
+	switch {
+	case x.ended:
+		return x.end.State
+	case x.end.EndEvent:
+		return record.StateComplete
+	default:
+		return record.StateProxyDied
+	}
+}
+
+// build reads the rows of one piece of a batch from the spool.
+func (d *Drainer) build(p *plan, s span) (record.Batch, error) {
+	b := record.Batch{Token: p.token(d.opts.Spool.ID(), s), FirstSent: p.FirstSent}
+	for _, r := range p.refs[s.lo:s.hi] {
+		err := d.addRef(&b, p, r)
+		var corrupt *CorruptError
+		switch {
+		case errors.As(err, &corrupt), errors.Is(err, fs.ErrNotExist), errors.Is(err, errMalformed):
+			d.metrics.corrupt.Inc()
+			b.Gaps = append(b.Gaps, record.Gap{
+				Time: p.FirstSent, Reason: record.GapCorrupt, Count: 1, Bytes: uint64(r.bytes()), Detail: err.Error(),
+			})
+		case err != nil:
+			return b, fmt.Errorf("read a batch from the spool: %w", err)
+		}
+	}
+	return b, nil
+}
+
+func (d *Drainer) addRef(b *record.Batch, p *plan, r ref) error {
+	switch r.kind {
+	case refCorrupt:
+		return &CorruptError{Pos: r.end.pos, Bytes: r.end.size}
+	case refGaps:
+		rec, err := d.opts.Spool.ReadAt(r.end.pos)
+		if err != nil {
+			return err
+		}
+		gaps, err := decodeGaps(rec.Data)
+		if err != nil {
+			return fmt.Errorf("%w: gaps: %w", errMalformed, err)
+		}
+		b.Gaps = append(b.Gaps, gaps...)
+		return nil
+	}
+	x, err := d.load(r)
+	if err != nil {
+		return err
+	}
+	d.addExchange(b, x)
+	return nil
+}
+
+// load reads the records of one exchange.
+func (d *Drainer) load(r ref) (*exchange, error) {
+	x := &exchange{}
+	rest, err := d.read(r.open.begin, x.begin.read)
+	if err != nil {
+		return nil, err
+	}
+	x.sent = x.begin.Request
+	if x.sent.Present {
+		x.request = rest
+	}
+	if !r.open.request.isZero() {
+		var h requestHead
+		if x.request, err = d.read(r.open.request, h.read); err != nil {
+			return nil, err
+		}
+		x.sent = h.Request
+	}
+	if !r.open.done.isZero() {
+		if x.response, err = d.read(r.open.done, x.end.read); err != nil {
+			return nil, err
+		}
+	}
+	if r.end.isZero() {
+		return x, nil
+	}
+	return x, d.loadEnd(x, r.end)
+}
+
+func (d *Drainer) loadEnd(x *exchange, at location) error {
+	done := x.end
+	x.end, x.ended = endHead{}, true
+	rest, err := d.read(at, x.end.read)
+	if err != nil {
+		return err
+	}
+	if x.end.Headers == nil { // an end that had to be appended without them
+		x.end.Headers = done.Headers
+	}
+	if n := x.end.RequestLen; n > 0 && n <= len(rest) {
+		x.request, rest = rest[:n:n], rest[n:]
+	}
+	x.sent = x.end.Request
+	if len(x.response) == 0 {
+		x.response = rest
+	} else if len(rest) > 0 {
+		x.response = append(x.response[:len(x.response):len(x.response)], rest...)
+	}
+	return nil
+}
+
+// read returns what lies behind the head of a record.
+func (d *Drainer) read(at location, head func([]byte) error) ([]byte, error) {
+	rec, err := d.opts.Spool.ReadAt(at.pos)
+	if err != nil {
+		return nil, err
+	}
+	h, rest, err := splitRecord(rec.Data)
+	if err != nil {
+		return nil, err
+	}
+	return rest, head(h)
+}
+
+// duration of the exchange; 0 when nobody saw its end.
+func (x *exchange) duration() time.Duration {
+	if x.end.Duration > 0 || !x.end.EndEvent {
+		return x.end.Duration
+	}
+	return max(x.end.Time.Sub(x.begin.Time), 0)
+}

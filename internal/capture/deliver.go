@@ -1,0 +1,158 @@
+package capture
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"docket/internal/record"
+)
+
+// fill reads on until the batch is full, or its time is over, or ctx ends.
+func (d *Drainer) fill(ctx context.Context) error {
+	if d.plan == nil {
+		at := d.opts.Spool.Acked()
+		d.plan = &plan{edges: edges{From: at, To: at, MaxBytes: int64(d.cfg.BatchBytes), MaxRows: d.cfg.BatchExchanges}}
+	}
+	p := d.plan
+	timed := p.To != p.From
+	for !p.full() {
+		rec, err := d.reader.Next(ctx)
+		var corrupt *CorruptError
+		switch {
+		case errors.As(err, &corrupt):
+			p.add(corruptRef(corrupt))
+			p.To = maxPosition(p.To, record.Position{Segment: corrupt.Pos.Segment, Offset: corrupt.Pos.Offset + corrupt.Bytes})
+		case err != nil && ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return fmt.Errorf("read the spool: %w", err)
+		default:
+			d.take(p, d.tracker, rec)
+		}
+		if !timed {
+			timed = true
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, d.cfg.BatchInterval)
+			defer cancel()
+		}
+	}
+	return nil
+}
+
+// deliver sends the batch and acknowledges it. When ctx ends in between it goes
+// on, next time, with the piece that was not accepted.
+func (d *Drainer) deliver(ctx context.Context) error {
+	p := d.plan
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if !d.fixed && len(p.refs) > 0 {
+		p.FirstSent = d.opts.Clock().UTC()
+		data, err := p.encode()
+		if err != nil {
+			return err
+		}
+		if err := d.opts.Spool.SaveMeta(edgesMeta, data); err != nil {
+			return err
+		}
+	}
+	d.fixed = true
+	pieces := p.spans()
+	for p.sent < len(pieces) {
+		if err := d.send(ctx, p, pieces[p.sent]); err != nil {
+			p.resumed = true
+			return err
+		}
+		p.sent++
+	}
+	if err := d.opts.Spool.Ack(p.To, d.tracker.keepFrom(p.To)); err != nil {
+		return fmt.Errorf("acknowledge the batch: %w", err)
+	}
+	d.acked.Add(p.records)
+	return nil
+}
+
+// send delivers one piece, and tries again until it is stored or ctx ends. A
+// piece that the sink refuses is halved; a single row that it refuses goes into
+// quarantine.
+func (d *Drainer) send(ctx context.Context, p *plan, s span) error {
+	b, err := d.build(p, s)
+	if err != nil {
+		return err
+	}
+	err = d.store(ctx, b, p.resumed)
+	switch {
+	case err == nil:
+		d.metrics.stored.Add(float64(len(b.Inferences)))
+		return nil
+	case !isRefused(err):
+		return err
+	case s.hi-s.lo == 1:
+		return d.quarantine(ctx, p, b, err)
+	}
+	mid := s.lo + (s.hi-s.lo)/2
+	if err := d.send(ctx, p, span{s.lo, mid}); err != nil {
+		return err
+	}
+	return d.send(ctx, p, span{mid, s.hi})
+}
+
+// store writes a batch, again and again until the sink accepts or refuses it.
+func (d *Drainer) store(ctx context.Context, b record.Batch, resumed bool) error {
+	wait := backoff{}
+	b.Resend = resumed
+	if !resumed {
+		d.export(b.Spans)
+	}
+	for {
+		attempt, cancel := context.WithTimeout(ctx, writeTimeout)
+		err := d.opts.Sink.Write(attempt, b)
+		cancel()
+		if err == nil {
+			d.metrics.batches.Inc()
+			d.quiet.recovered("storing works again")
+			return nil
+		}
+		if isRefused(err) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("store batch %s: %w", b.Token, errors.Join(ctx.Err(), err))
+		}
+		d.metrics.retries.Inc()
+		d.quiet.warn("batch not stored, trying again", err)
+		b.Resend = true
+		wait.sleep(ctx)
+	}
+}
+
+func isRefused(err error) bool {
+	var refused interface{ Refused() bool }
+	return errors.As(err, &refused) && refused.Refused()
+}
+
+// quarantine puts the row of a batch of one aside, and stores the gap in its
+// stead.
+func (d *Drainer) quarantine(ctx context.Context, p *plan, b record.Batch, cause error) error {
+	gap := record.Gap{Time: p.FirstSent, Reason: record.GapPoisonRow, Count: 1, Detail: bounded(cause.Error(), maxDetailBytes)}
+	name := b.Token
+	for i, inf := range b.Inferences {
+		gap.Time, gap.Instance, gap.Project = inf.Time, inf.Instance, inf.Project
+		gap.Bytes = inf.RequestBytes + inf.ResponseBytes
+		name = inf.ID
+		if err := d.keepAside(b, i, cause); err != nil {
+			d.quiet.warn("quarantine", err)
+		}
+	}
+	d.metrics.refused.Inc()
+	d.quiet.warn("the store refuses a row for good; it is in quarantine", fmt.Errorf("%s: %w", name, cause))
+	if len(b.Inferences) == 0 {
+		return nil // a gap record: counted in the metric, nothing more can be done
+	}
+	err := d.store(ctx, record.Batch{Token: b.Token + ":refused", FirstSent: p.FirstSent, Gaps: []record.Gap{gap}}, p.resumed)
+	if err != nil && !isRefused(err) {
+		return err
+	}
+	return nil
+}

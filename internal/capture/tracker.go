@@ -1,0 +1,127 @@
+package capture
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"docket/internal/record"
+)
+
+// location is where a record lies, and how long it is. The zero location is
+// none.
+type location struct {
+	pos  record.Position
+	size int64
+}
+
+func (l location) isZero() bool { return l == location{} }
+
+// openExchange is an exchange without an end, by where its records lie.
+type openExchange struct {
+	id                   uuid.UUID
+	life                 uint64
+	begin, request, done location
+}
+
+// Kinds of rows.
+type refKind byte
+
+const (
+	refExchange refKind = iota
+	refGaps             // a gap record
+	refCorrupt          // a stretch that cannot be read
+)
+
+// ref is one thing to be stored, by where it lies.
+type ref struct {
+	kind refKind
+	open openExchange
+	end  location // the end record; zero: it died. The gap record or corrupt stretch of the other kinds
+}
+
+func (r ref) bytes() int64 {
+	return r.open.begin.size + r.open.request.size + r.open.done.size + r.end.size
+}
+
+// tracker follows the exchanges through the spool. What it returns depends on
+// the records alone.
+type tracker struct {
+	open map[uuid.UUID]openExchange
+}
+
+func newTracker() *tracker { return &tracker{open: make(map[uuid.UUID]openExchange)} }
+
+// next takes the next record and returns the rows that it completes.
+func (t *tracker) next(rec record.SpoolRecord) []ref {
+	at := location{rec.Pos, int64(len(rec.Data))}
+	if rec.Kind == KindGap {
+		return []ref{{kind: refGaps, end: at}}
+	}
+	head, _, err := splitRecord(rec.Data)
+	if err != nil {
+		return []ref{{kind: refCorrupt, end: at}}
+	}
+	if rec.Kind == KindBoot {
+		return t.boot(head)
+	}
+	id, err := firstID(head)
+	if err != nil {
+		return []ref{{kind: refCorrupt, end: at}}
+	}
+	o, known := t.open[id]
+	switch {
+	case rec.Kind == KindBegin:
+		t.open[id] = openExchange{id: id, life: lifeOf(head), begin: at}
+	case !known: // its begin is lost, or it is stored already
+	case rec.Kind == KindRequest:
+		o.request = at
+		t.open[id] = o
+	case rec.Kind == KindDone:
+		o.done = at
+		t.open[id] = o
+	case rec.Kind == KindEnd:
+		delete(t.open, id)
+		return []ref{{open: o, end: at}}
+	}
+	return nil
+}
+
+// boot ends the exchanges of other lives, in the order they began.
+func (t *tracker) boot(head []byte) []ref {
+	life := lifeOf(head)
+	var died []ref
+	for id, o := range t.open {
+		if o.life != life {
+			died = append(died, ref{open: o})
+			delete(t.open, id)
+		}
+	}
+	slices.SortFunc(died, func(a, b ref) int { return a.open.begin.pos.Compare(b.open.begin.pos) })
+	return died
+}
+
+// keepFrom is the oldest position that is still needed, or to.
+func (t *tracker) keepFrom(to record.Position) record.Position {
+	for _, o := range t.open {
+		if o.begin.pos.Compare(to) < 0 {
+			to = o.begin.pos
+		}
+	}
+	return to
+}
+
+var errFound = errors.New("found")
+
+// lifeOf reads which process wrote a begin or boot record.
+func lifeOf(head []byte) (life uint64) {
+	_ = eachField(head, func(f field) error {
+		if f.tag == tagLife {
+			life = f.num
+			return errFound
+		}
+		return nil
+	})
+	return life
+}
