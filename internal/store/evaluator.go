@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -18,6 +20,38 @@ func evaluatorContext(ctx context.Context) (context.Context, context.CancelFunc)
 	return clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{
 		"max_execution_time": int(evaluatorTimeout / time.Second),
 	})), cancel
+}
+
+// Now is the clock of the server, which sets Candidate.InsertedAt.
+func (s *Store) Now(ctx context.Context) (time.Time, error) {
+	ctx, cancel := evaluatorContext(ctx)
+	defer cancel()
+	query, err := s.queries.render("now.sql", nil)
+	if err != nil {
+		return time.Time{}, err
+	}
+	var t time.Time
+	if err := s.conn.QueryRow(ctx, query).Scan(&t); err != nil {
+		return time.Time{}, fmt.Errorf("read the clock of the store: %w", err)
+	}
+	return t.UTC(), nil
+}
+
+// InferencesByID returns those that exist.
+func (s *Store) InferencesByID(ctx context.Context, ids []string) (map[string]record.Inference, error) {
+	ctx, cancel := evaluatorContext(ctx)
+	defer cancel()
+	out := make(map[string]record.Inference, len(ids))
+	for chunk := range slices.Chunk(ids, idChunk) {
+		rows, err := selectRows(ctx, s, inferences(), "inferences_by_id.sql", nil, named("ids", chunk))
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			out[r.ID] = r
+		}
+	}
+	return out, nil
 }
 
 // Candidates returns candidates in the order they were inserted, then by id.
@@ -76,8 +110,9 @@ func (s *Store) WriteVerdicts(ctx context.Context, calls []record.JudgeCall, lis
 }
 
 // WriteEpochs adds to the record of what was sampled and what was not, and why.
-// Counts add up. Writing an equal list again changes nothing, so two lists must
-// differ in a time at least.
+// Counts of equal keys add up, so two calls with the same rows count twice. A
+// call that fails is tried once more under the same token; after an error the
+// rows may have been stored.
 func (s *Store) WriteEpochs(ctx context.Context, list []record.Epoch) error {
 	if err := s.ready(ctx); err != nil {
 		return err
@@ -86,10 +121,12 @@ func (s *Store) WriteEpochs(ctx context.Context, list []record.Epoch) error {
 	list = replaceRows(list,
 		func(r *record.Epoch) bool { return storable(r.Time) },
 		func(r *record.Epoch) { r.Time = storableTime(r.Time, "", now) })
-	id := func(r *record.Epoch) string {
-		return fmt.Sprintf("%d|%s|%s|%s|%s|%s|%d|%d", r.Time.UnixMicro(), r.Instance, r.Project, r.Rule, r.Stratum, r.Reason, r.Threshold, r.Count)
+	token := "epochs:" + rand.Text()
+	err := insert(ctx, s, epochs(), token, list, nil, nil)
+	if err != nil && ctx.Err() == nil {
+		err = insert(ctx, s, epochs(), token, list, nil, nil)
 	}
-	return insert(ctx, s, epochs(), "epochs:"+hashOf(list, id), list, id, nil)
+	return err
 }
 
 // SaveCursor notes how far the reader of this name has come.

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -98,8 +99,7 @@ func (s *Store) InferenceBodies(ctx context.Context, ids []string) (map[string]r
 	ctx, cancel := s.page(ctx)
 	defer cancel()
 	out := make(map[string]record.Body, len(ids))
-	for start := 0; start < len(ids); start += idChunk {
-		chunk := ids[start:min(start+idChunk, len(ids))]
+	for chunk := range slices.Chunk(ids, idChunk) {
 		rows, err := selectRows(ctx, s, bodies(), "bodies.sql", nil, named("ids", chunk))
 		if err != nil {
 			return nil, err
