@@ -1,0 +1,106 @@
+package wire
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"io"
+	"strings"
+
+	"docket/internal/record"
+)
+
+// mediaPart describes an image, sound, film or file that a message refers to by
+// a data URL or by an address. The bytes of a data URL are measured and hashed,
+// never kept.
+func mediaPart(modality, url string) record.Part {
+	head, data, found := strings.Cut(url, ",")
+	if !found || !hasPrefixFold(head, "data:") {
+		return record.Part{Type: record.PartURI, Modality: modality, URI: url}
+	}
+	mime, params, _ := strings.Cut(head[len("data:"):], ";")
+	if strings.Contains(params, "base64") {
+		return blobPart(modality, mime, data, len(head)+1)
+	}
+	sum := sha256.Sum256([]byte(data))
+	return record.Part{
+		Type: record.PartBlob, Modality: modality, MIMEType: mime,
+		Bytes: int64(len(data)), SHA256: hex.EncodeToString(sum[:]),
+	}
+}
+
+// blobPart describes inline base64. before is the number of characters that
+// stood before it in the same JSON string; a shortened value counts them in.
+func blobPart(modality, mime, data string, before int) record.Part {
+	p := record.Part{Type: record.PartBlob, Modality: modality, MIMEType: strings.ToLower(mime)}
+	if head, length, padding, ok := elided(data); ok {
+		if p.MIMEType == "" {
+			p.MIMEType = sniffMIME(head)
+		}
+		p.Bytes = int64(length-before)*3/4 - int64(padding)
+		return p
+	}
+	if p.MIMEType == "" {
+		p.MIMEType = sniffMIME(data)
+	}
+	p.Bytes, p.SHA256 = measure(data)
+	return p
+}
+
+// measure returns size and hash of what base64 text stands for. Text that is
+// none keeps an estimated size and no hash.
+func measure(data string) (size int64, sum string) {
+	h := sha256.New()
+	n, err := io.Copy(h, base64.NewDecoder(base64Encoding(data), strings.NewReader(data)))
+	if err != nil {
+		return int64(len(data)) * 3 / 4, ""
+	}
+	return n, hex.EncodeToString(h.Sum(nil))
+}
+
+// base64Encoding picks the variant by the alphabet and padding that a text uses.
+func base64Encoding(data string) *base64.Encoding {
+	data = strings.TrimRight(data, "\r\n")
+	url := strings.ContainsAny(data, "-_")
+	padded := strings.HasSuffix(data, "=") || len(data)%4 == 0
+	switch {
+	case url && padded:
+		return base64.URLEncoding
+	case url:
+		return base64.RawURLEncoding
+	case padded || strings.ContainsAny(data, "\r\n"):
+		return base64.StdEncoding
+	}
+	return base64.RawStdEncoding
+}
+
+// sniffMIME guesses the media type of bytes that came without one, by their
+// magic number. "" means unknown.
+func sniffMIME(data string) string {
+	head, _ := base64.StdEncoding.DecodeString(data[:min(len(data), 16)/4*4])
+	for _, m := range []struct{ magic, mime string }{
+		{"\x89PNG", "image/png"}, {"\xff\xd8\xff", "image/jpeg"}, {"GIF8", "image/gif"}, {"%PDF", "application/pdf"},
+	} {
+		if bytes.HasPrefix(head, []byte(m.magic)) {
+			return m.mime
+		}
+	}
+	if len(head) >= 12 && string(head[:4]) == "RIFF" && string(head[8:12]) == "WEBP" {
+		return "image/webp"
+	}
+	return ""
+}
+
+func hasPrefixFold(s, prefix string) bool {
+	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
+}
+
+// modalityOf returns the modality that a media type belongs to.
+func modalityOf(mime string) string {
+	switch kind, _, _ := strings.Cut(strings.ToLower(mime), "/"); kind {
+	case record.ModalityImage, record.ModalityAudio, record.ModalityVideo:
+		return kind
+	}
+	return record.ModalityFile
+}
