@@ -68,7 +68,7 @@ func (x *exchange) inference(dec *wire.Decoded) record.Inference {
 		inf.TimeToFirstToken = &first
 	}
 	inf.Complete = inf.TerminalState == record.StateComplete && x.providerEnd(dec)
-	if inf.ErrorType == "" && inf.TerminalState != record.StateComplete && inf.TerminalState != record.StateClientCancelled {
+	if failed(inf.TerminalState) && (inf.ErrorType == "" || !e.Sent) {
 		inf.ErrorType = inf.TerminalState
 	}
 	inf.Stratum = stratum(&inf, dec)
@@ -96,11 +96,15 @@ func (x *exchange) conversation(dec *wire.Decoded) (id, source string) {
 	return "", record.ConversationNone
 }
 
+// failed says whether a call ended badly through no choice of the client.
+func failed(state string) bool {
+	return state != record.StateComplete && state != record.StateClientCancelled
+}
+
 // stratum is the group that sampling may treat differently.
 func stratum(inf *record.Inference, dec *wire.Decoded) string {
-	failed := inf.TerminalState != record.StateComplete && inf.TerminalState != record.StateClientCancelled
 	switch {
-	case failed, inf.Status >= 400, inf.ErrorType != "":
+	case failed(inf.TerminalState), inf.Status >= 400, inf.ErrorType != "":
 		return record.StratumError
 	case dec.Refusal:
 		return record.StratumRefusal

@@ -1,0 +1,228 @@
+package capture_test
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"maps"
+	"slices"
+	"sync"
+
+	"docket/internal/capture"
+	"docket/internal/record"
+)
+
+// perSegment is how many records a segment of memSpool holds.
+const perSegment = 7
+
+// memSpool is a spool in memory. What it holds survives the "process", which is
+// the Recorder and Drainer on top of it.
+type memSpool struct {
+	mu       sync.Mutex
+	recs     []record.SpoolRecord
+	corrupt  map[record.Position]bool
+	next     int
+	acked    record.Position
+	keep     record.Position
+	meta     map[string][]byte
+	aside    map[string][]byte
+	more     chan struct{}
+	fail     func(kind byte) error // error of an append; one that says Stalled keeps the record
+	metaFail error
+	appends  []byte // kinds, in order
+}
+
+func newMemSpool() *memSpool {
+	return &memSpool{
+		meta: map[string][]byte{}, aside: map[string][]byte{}, corrupt: map[record.Position]bool{}, more: make(chan struct{}),
+	}
+}
+
+func position(n int) record.Position {
+	return record.Position{Segment: uint64(n/perSegment) + 1, Offset: int64(n % perSegment * 100)}
+}
+
+// endOf is where record n ends: in its own segment, as in the real spool.
+func endOf(n int) record.Position {
+	p := position(n)
+	p.Offset += 100
+	return p
+}
+
+func (s *memSpool) ID() string { return "mem" }
+
+func (s *memSpool) Append(_ context.Context, kind byte, parts ...[]byte) (record.Position, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var err error
+	if s.fail != nil {
+		err = s.fail(kind)
+	}
+	if err != nil {
+		if st, ok := err.(interface{ Stalled() bool }); !ok || !st.Stalled() {
+			return record.Position{}, err
+		}
+	}
+	return s.appendLocked(kind, parts), err
+}
+
+func (s *memSpool) AppendReserved(_ context.Context, kind byte, parts ...[]byte) (record.Position, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.appendLocked(kind, parts), nil
+}
+
+func (s *memSpool) appendLocked(kind byte, parts [][]byte) record.Position {
+	n := s.next
+	s.next++
+	s.recs = append(s.recs, record.SpoolRecord{Pos: position(n), End: endOf(n), Kind: kind, Data: bytes.Join(parts, nil)})
+	s.appends = append(s.appends, kind)
+	close(s.more)
+	s.more = make(chan struct{})
+	return position(n)
+}
+
+func (s *memSpool) kinds() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.appends)
+}
+
+// raw is all bytes that were appended.
+func (s *memSpool) raw() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []byte
+	for _, r := range s.recs {
+		all = append(all, r.Data...)
+	}
+	return all
+}
+
+func (s *memSpool) Reader(from record.Position) (capture.SpoolReader, error) {
+	return &memReader{s: s, from: from}, nil
+}
+
+func (s *memSpool) ReadAt(pos record.Position) (record.SpoolRecord, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.recs {
+		if r.Pos == pos {
+			if s.corrupt[pos] {
+				return record.SpoolRecord{}, &capture.CorruptError{Pos: pos, Bytes: 100}
+			}
+			r.Data = bytes.Clone(r.Data)
+			return r, nil
+		}
+	}
+	return record.SpoolRecord{}, fs.ErrNotExist
+}
+
+func (s *memSpool) Acked() record.Position {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.acked
+}
+
+func (s *memSpool) Ack(pos, keepFrom record.Position) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if pos.Compare(s.acked) < 0 || keepFrom.Compare(s.keep) < 0 || keepFrom.Compare(pos) > 0 {
+		panic("ack goes backwards")
+	}
+	s.acked, s.keep = pos, keepFrom
+	s.recs = slices.DeleteFunc(s.recs, func(r record.SpoolRecord) bool { return r.Pos.Segment < keepFrom.Segment })
+	return nil
+}
+
+func (s *memSpool) SaveMeta(name string, data []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.metaFail != nil {
+		return s.metaFail
+	}
+	s.meta[name] = bytes.Clone(data)
+	return nil
+}
+
+func (s *memSpool) LoadMeta(name string) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	data, ok := s.meta[name]
+	if !ok {
+		return nil, fs.ErrNotExist
+	}
+	return data, nil
+}
+
+func (s *memSpool) RemoveMeta(name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.meta, name)
+	return nil
+}
+
+func (s *memSpool) Quarantine(name string, data []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.aside[name] = bytes.Clone(data)
+	return nil
+}
+
+func (s *memSpool) quarantined() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.aside))
+}
+
+func (s *memSpool) BacklogBytes() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var n int64
+	for _, r := range s.recs {
+		if r.Pos.Compare(s.acked) >= 0 {
+			n += 100
+		}
+	}
+	return n
+}
+
+// memReader reads a memSpool.
+type memReader struct {
+	s    *memSpool
+	from record.Position
+}
+
+func (r *memReader) Next(ctx context.Context) (record.SpoolRecord, error) {
+	for {
+		r.s.mu.Lock()
+		more := r.s.more
+		for _, rec := range r.s.recs {
+			if rec.Pos.Compare(r.from) < 0 {
+				continue
+			}
+			r.from = rec.End
+			bad := r.s.corrupt[rec.Pos]
+			r.s.mu.Unlock()
+			if bad {
+				return record.SpoolRecord{}, &capture.CorruptError{Pos: rec.Pos, Bytes: 100}
+			}
+			return rec, nil
+		}
+		r.s.mu.Unlock()
+		select {
+		case <-more:
+		case <-ctx.Done():
+			return record.SpoolRecord{}, ctx.Err()
+		}
+	}
+}
+
+func (r *memReader) Close() error { return nil }
+
+// spoolError is an error as the spool gives it.
+type spoolError struct{ full, stalled bool }
+
+func (e spoolError) Error() string { return "spool append" }
+func (e spoolError) Full() bool    { return e.full }
+func (e spoolError) Stalled() bool { return e.stalled }
