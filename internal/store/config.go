@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -100,6 +101,9 @@ func parseDSN(dsn string) (*clickhouse.Options, error) {
 	scheme, _, ok := strings.Cut(dsn, "://")
 	if !ok {
 		return nil, fmt.Errorf("store.dsn: no scheme: %s", want)
+	}
+	if !slices.Contains([]string{"http", "https", "clickhouse", "tcp"}, scheme) {
+		return nil, fmt.Errorf("store.dsn: %s://...: unknown scheme: %s", scheme, want)
 	}
 	opts, err := clickhouse.ParseDSN(dsn)
 	if err != nil {

@@ -7,8 +7,9 @@
 // on five things, each of which is needed:
 //
 //   - The rows of a batch and its token never change over resends.
-//   - Each insert carries a token: batch token, table, day and chunk. Bodies are
-//     cut into chunks by their sizes, so chunks too are the same on a resend.
+//   - Each insert carries a token: batch token, table, first day and chunk. Rows
+//     are grouped by day (at most 50 days) and cut by their sizes, so an insert
+//     has the same rows on a resend.
 //   - Every table that takes tokens, and every table that a materialized view
 //     feeds from one, has an explicit deduplication window. Migrate checks it,
 //     also on tables that others made.

@@ -66,8 +66,13 @@ func count(t testing.TB, dsn, query string) int {
 // now is the time of the test's rows: microseconds, as the tables have.
 func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
-// id is the n-th id of a test.
-func id(n int) string { return fmt.Sprintf("0190a0b0-c0d0-7000-8000-%012d", n) }
+var idTime = time.Now().Add(-time.Hour)
+
+// id is the n-th id of a test: a UUIDv7 of an hour ago.
+func id(n int) string {
+	ms := idTime.UnixMilli()
+	return fmt.Sprintf("%08x-%04x-7000-8000-%012d", ms>>16, ms&0xffff, n)
+}
 
 func traceID(n int) string { return fmt.Sprintf("4bf92f3577b34da6%016x", n+1) }
 func spanID(n int) string  { return fmt.Sprintf("00f067aa%08x", n+1) }

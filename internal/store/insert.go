@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -17,16 +18,16 @@ const (
 	maxChunkRows  = 50_000
 	maxChunkBytes = 32 << 20
 	rowBytes      = 1 << 10 // of a row without its size
+	maxPartitions = 50      // the server allows 100
 )
 
-// insert sends rows of one partition each, so that no insert touches more than
-// one, cut into chunks. keep leaves rows out (nil keeps all): a chunk that is
+// insert sends rows in groups of partitions, cut into chunks. keep leaves rows out (nil keeps all): a chunk that is
 // then incomplete has a token of its own, made of the ids that are left, since
 // other rows under the old token would vanish.
 func insert[R any](ctx context.Context, s *Store, t table[R], token string, rows []R, id func(*R) string, keep func(*R) bool) error {
-	for _, part := range partition(t, rows) {
-		for i, chunk := range chunks(t, part.rows) {
-			chunkToken := fmt.Sprintf("%s:%s:%s:%d", token, t.name, part.key, i)
+	for _, g := range groups(t, rows) {
+		for i, chunk := range chunks(t, g.rows) {
+			chunkToken := fmt.Sprintf("%s:%s:%s:%d", token, t.name, g.key, i)
 			kept := chunk
 			if keep != nil {
 				kept = slices.DeleteFunc(slices.Clone(chunk), func(r R) bool { return !keep(&r) })
@@ -79,35 +80,37 @@ func (s *Store) insertSettings(token string) clickhouse.Settings {
 	return set
 }
 
-// part is the rows of one partition.
-type part[R any] struct {
+// group is the rows of a few partitions, named by the first.
+type group[R any] struct {
 	key  string
 	rows []R
 }
 
-// partition groups rows by partition, in order of time.
-func partition[R any](t table[R], rows []R) []part[R] {
-	layout := "20060102"
-	if t.monthly {
-		layout = "200601"
+// groups orders rows by partition, and starts a group when one has as many
+// partitions as an insert may touch.
+func groups[R any](t table[R], rows []R) []group[R] {
+	key := func(r *R) string { return "" }
+	if t.day != nil {
+		layout := "20060102"
+		if t.monthly {
+			layout = "200601"
+		}
+		key = func(r *R) string { return t.day(r).UTC().Format(layout) }
 	}
-	key := func(r *R) string { return t.day(r).UTC().Format(layout) }
-	groups := make(map[string][]R)
+	parts := make(map[string][]R)
 	for i := range rows {
 		k := key(&rows[i])
-		groups[k] = append(groups[k], rows[i])
+		parts[k] = append(parts[k], rows[i])
 	}
-	parts := make([]part[R], 0, len(groups))
-	for k, g := range groups {
-		parts = append(parts, part[R]{k, g})
-	}
-	slices.SortFunc(parts, func(a, b part[R]) int {
-		if a.key < b.key {
-			return -1
+	var out []group[R]
+	for i, k := range slices.Sorted(maps.Keys(parts)) {
+		if i%maxPartitions == 0 {
+			out = append(out, group[R]{key: k})
 		}
-		return 1
-	})
-	return parts
+		last := &out[len(out)-1]
+		last.rows = append(last.rows, parts[k]...)
+	}
+	return out
 }
 
 // chunks cuts rows by number and size.
