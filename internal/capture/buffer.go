@@ -103,6 +103,17 @@ func (b *buffer) write(p []byte) {
 	}
 }
 
+// maxAhead is how much of an announced body room is made for at once.
+const maxAhead = 1 << 20
+
+// expect makes room for a body of an announced length, which saves copying it
+// as it grows.
+func (b *buffer) expect(length int64) {
+	if b.size == 0 && length > 0 && b.limit > 0 {
+		b.reserve(int(min(length, maxAhead, int64(b.limit))))
+	}
+}
+
 // account adds p to size and checksum only.
 func (b *buffer) account(p []byte) {
 	b.size += uint64(len(p))

@@ -180,6 +180,7 @@ func (b *requestBody) Read(p []byte) (int, error) {
 	if t.gone {
 		return n, err
 	}
+	t.buf.expect(t.length)
 	t.buf.write(p[:n])
 	if err == io.EOF || t.length > 0 && t.buf.size == uint64(t.length) {
 		t.whole = true

@@ -77,6 +77,7 @@ func (x *Exchange) observe(p []byte, err error) {
 		if t.chunks == 0 {
 			t.first = max(x.r.opts.Clock().Sub(x.head.Time), 0)
 		}
+		t.buf.expect(t.length)
 		t.chunks++
 		t.buf.write(p)
 	}
