@@ -1,8 +1,10 @@
 package sampling_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"os"
 	"strings"
 	"testing"
 
@@ -217,5 +219,26 @@ func TestRuleValidate(t *testing.T) {
 	r.SetDefaults()
 	if r.Unit != sampling.UnitInference {
 		t.Errorf("default unit %q", r.Unit)
+	}
+}
+
+// A reply that the client did not wait for is not judged as if it were whole
+// (field case E30).
+func TestFieldCaseCancelledReply(t *testing.T) {
+	data, err := os.ReadFile("../../testdata/fieldcases/cases/E30-cancelled-reply.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var in struct{ Complete bool }
+	if err := json.Unmarshal(data, &in); err != nil {
+		t.Fatal(err)
+	}
+	c := whole()
+	c.Complete, c.TerminalState = in.Complete, record.StateClientCancelled
+	if got := sampling.Eligible(c, sampling.Rule{}.Eligibility()); got != record.Incomplete {
+		t.Errorf("%q, want %q", got, record.Incomplete)
+	}
+	if got := sampling.Eligible(c, sampling.Rule{Partial: true}.Eligibility()); got != "" {
+		t.Errorf("%q, want none when partial replies are switched on", got)
 	}
 }

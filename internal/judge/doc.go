@@ -1,0 +1,2 @@
+// Package judge asks a decision model whether a criterion is met.
+package judge
