@@ -92,7 +92,7 @@ func DefaultConfig() Config {
 		MaxHeaderBytes:    record.MiB,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       10 * time.Minute,
-		ShutdownTimeout:   30 * time.Second,
+		ShutdownTimeout:   15 * time.Second,
 		MaxIdlePerHost:    1024,
 	}
 }
