@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"io"
 	"strings"
 
 	"docket/internal/record"
@@ -51,25 +50,36 @@ func blobPart(modality, mime, data string, before int) record.Part {
 // measure returns size and hash of what base64 text stands for. Text that is
 // none keeps an estimated size and no hash.
 func measure(data string) (size int64, sum string) {
-	h := sha256.New()
-	n, err := io.Copy(h, base64.NewDecoder(base64Encoding(data), strings.NewReader(data)))
-	if err != nil {
-		return int64(len(data)) * 3 / 4, ""
+	const block = 32 << 10
+	if strings.IndexByte(data, '\n') >= 0 || strings.IndexByte(data, '\r') >= 0 {
+		data = strings.NewReplacer("\n", "", "\r", "").Replace(data)
 	}
-	return n, hex.EncodeToString(h.Sum(nil))
+	enc := base64Encoding(data)
+	h := sha256.New()
+	in := make([]byte, min(len(data), block))
+	out := make([]byte, enc.DecodedLen(len(in)))
+	for rest := data; rest != ""; {
+		n := copy(in, rest)
+		rest = rest[n:]
+		k, err := enc.Decode(out, in[:n])
+		if err != nil || rest != "" && k != n/4*3 {
+			return int64(len(data)) * 3 / 4, ""
+		}
+		h.Write(out[:k])
+		size += int64(k)
+	}
+	return size, hex.EncodeToString(h.Sum(nil))
 }
 
 // base64Encoding picks the variant by the alphabet and padding that a text uses.
 func base64Encoding(data string) *base64.Encoding {
-	data = strings.TrimRight(data, "\r\n")
-	url := strings.ContainsAny(data, "-_")
-	padded := strings.HasSuffix(data, "=") || len(data)%4 == 0
-	switch {
+	url := strings.IndexByte(data, '-') >= 0 || strings.IndexByte(data, '_') >= 0
+	switch padded := len(data)%4 == 0; {
 	case url && padded:
 		return base64.URLEncoding
 	case url:
 		return base64.RawURLEncoding
-	case padded || strings.ContainsAny(data, "\r\n"):
+	case padded:
 		return base64.StdEncoding
 	}
 	return base64.RawStdEncoding

@@ -67,9 +67,11 @@ func (r *reply) readStream(f format, body string) {
 // event takes one event, whose data is JSON, several JSON texts on lines of
 // their own, or a word.
 func (r *reply) event(f format, e event) {
-	c := cursor{s: e.data}
+	r.text = cursor{s: e.data}
+	c := &r.text
 	for {
-		switch b := c.peek(); {
+		b := c.peek()
+		switch {
 		case b == 0:
 			return
 		case strings.HasPrefix(c.s[c.i:], "[DONE]"):
@@ -82,12 +84,15 @@ func (r *reply) event(f format, e event) {
 			}
 			return
 		}
-		v := c.value()
+		if f.scan != nil && b == '{' && r.status < 400 && e.name != "error" {
+			f.scan(c, r)
+		} else if v := c.value(); !c.failed() {
+			r.take(f, e.name, v)
+		}
 		if c.failed() {
 			r.bad = r.bad || e.whole
 			return
 		}
-		r.take(f, e.name, v)
 	}
 }
 

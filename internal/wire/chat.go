@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"cmp"
+
 	"docket/internal/record"
 )
 
@@ -69,47 +71,67 @@ func chatMessage(v value) record.Message {
 
 // chatResponse reads a JSON answer of the chat completions API.
 func chatResponse(v value, r *reply) {
-	chatEvent("", v, r)
-	r.done = r.done || r.whole
+	chatScan(&cursor{s: v.raw}, r)
+	r.done = r.done || r.whole && !r.stream
 }
 
-// chatEvent reads a chunk of a stream. Some servers send a whole answer where a
-// chunk is due, or the other way round, so both are read alike.
-func chatEvent(_ string, v value, r *reply) {
-	c := cursor{s: v.raw}
+// chatPiece is what a chunk or an answer says of one choice.
+type chatPiece struct {
+	index              int
+	delta, text, fault value
+	finish             string
+}
+
+// chatScan reads a chunk of a stream, or a whole answer: some servers send one
+// where the other is due. It passes over the text once, since chunks are most of
+// what Docket decodes. It returns false, and changes nothing, when the text is
+// cut off or broken.
+func chatScan(c *cursor, r *reply) bool {
+	var (
+		store     [2]chatPiece
+		pieces    = store[:0]
+		id, model string
+		usage     value
+		failed    bool
+	)
+	c.peek()
+	start := c.i
 	for ok := c.enter('{'); ok; ok = c.more('}') {
 		switch c.key() {
 		case "id":
-			r.id = keep(r.id, &c)
+			id, _ = c.str()
 		case "model":
-			r.model = keep(r.model, &c)
+			model, _ = c.str()
 		case "choices":
-			chatChoices(&c, r)
+			pieces = chatPieces(c, pieces[:0])
 		case "usage":
 			if u := c.value(); u.isObject() {
-				r.usage = u
+				usage = u
 			}
 		case "x_groq":
 			if u := c.value().get("usage"); u.isObject() {
-				r.usage = u
+				usage = u
 			}
 		case "error":
-			if e := c.value(); isError(e) {
-				r.takeError(v)
-			}
+			failed = isError(c.value())
 		default:
 			c.skip()
 		}
 	}
-}
-
-// keep returns old, or when it is empty the text that comes next.
-func keep(old string, c *cursor) string {
-	s, _ := c.str()
-	if old != "" {
-		return old
+	if c.failed() && (r.stream || c.bad) {
+		return false
 	}
-	return s
+	r.id, r.model = cmp.Or(r.id, id), cmp.Or(r.model, model)
+	if usage.isObject() {
+		r.usage = usage
+	}
+	for i := range pieces {
+		pieces[i].apply(r)
+	}
+	if failed {
+		r.takeError(value{c.s[start:c.i]})
+	}
+	return true
 }
 
 // isError says whether the member "error" of a body tells of one.
@@ -117,46 +139,51 @@ func isError(v value) bool {
 	return v.given() && v.raw != "false" && v.raw != `""` && v.raw != "{}"
 }
 
-func chatChoices(c *cursor, r *reply) {
+// chatPieces reads the list of choices. One without an index has that of its
+// place.
+func chatPieces(c *cursor, pieces []chatPiece) []chatPiece {
 	position := 0
 	for ok := c.enter('['); ok; ok = c.more(']') {
-		index := position
+		p := chatPiece{index: position}
 		position++
-		var delta, fault value
-		finish, text := "", value{}
 		for ok := c.enter('{'); ok; ok = c.more('}') {
 			switch c.key() {
 			case "index":
-				if n := c.value().uint(); n != nil && *n < 1<<31 {
-					index = int(*n)
+				if n, ok := c.value().number(); ok && n < 1<<31 {
+					p.index = int(n)
 				}
 			case "delta", "message":
 				if m := c.value(); m.given() {
-					delta = m
+					p.delta = m
 				}
 			case "text":
-				text = c.value()
+				p.text = c.value()
 			case "finish_reason":
-				finish = c.value().word()
+				p.finish = c.value().word()
 			case "error":
-				fault = c.value()
+				p.fault = c.value()
 			default:
 				c.skip()
 			}
 		}
-		ch := r.choice(index)
-		if s, ok := text.textOK(); ok {
-			ch.block(record.PartText, orderText, orderText).write(s)
-		}
-		if delta.isObject() {
-			ch.addMessage(delta)
-		}
-		if finish != "" {
-			ch.finish = finish
-		}
-		if isError(fault) {
-			r.takeError(fault)
-		}
+		pieces = append(pieces, p)
+	}
+	return pieces
+}
+
+func (p *chatPiece) apply(r *reply) {
+	ch := r.choice(p.index)
+	if s, ok := p.text.textOK(); ok {
+		ch.block(record.PartText, orderText, orderText).write(s)
+	}
+	if p.delta.isObject() {
+		ch.addMessage(p.delta)
+	}
+	if p.finish != "" {
+		ch.finish = p.finish
+	}
+	if isError(p.fault) {
+		r.takeError(p.fault)
 	}
 }
 
@@ -167,7 +194,9 @@ func (ch *choice) addMessage(v value) {
 	for ok := c.enter('{'); ok; ok = c.more('}') {
 		switch c.key() {
 		case "role":
-			ch.role = keep(ch.role, &c)
+			if s, _ := c.str(); ch.role == "" {
+				ch.role = s
+			}
 		case "content":
 			ch.addContent(&c)
 		case "refusal":
@@ -263,8 +292,8 @@ func (ch *choice) addCall(v value) {
 		fn = custom
 	}
 	key := -1
-	if n := v.get("index").uint(); n != nil {
-		key = int(min(*n, 1<<30))
+	if n, ok := v.get("index").number(); ok {
+		key = int(min(n, 1<<30))
 	}
 	open := ch.findCall(key, id)
 	if open == nil || opensCall(open, id, fn.get("name").text()) {

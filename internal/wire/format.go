@@ -46,12 +46,13 @@ type format struct {
 	request   func(v value, d *Decoded)
 	response  func(v value, r *reply)              // a JSON answer
 	event     func(name string, v value, r *reply) // an event or line of a stream; nil: response
+	scan      func(c *cursor, r *reply) bool       // the same in one pass, instead of event
 }
 
 // formats returns the table of APIs. The first whose suffix fits a path wins.
 func formats() []format {
 	return []format{
-		{suffix: "/chat/completions", api: APIChat, operation: opChat, provider: "openai", request: chatRequest, response: chatResponse, event: chatEvent},
+		{suffix: "/chat/completions", api: APIChat, operation: opChat, provider: "openai", request: chatRequest, response: chatResponse, scan: chatScan},
 		{suffix: "/responses", api: APIResponses, operation: opChat, provider: "openai", request: responsesRequest, response: responsesResponse, event: responsesEvent},
 		{suffix: "/messages", api: APIMessages, operation: opChat, provider: "anthropic", request: messagesRequest, response: messagesResponse, event: messagesEvent},
 		{suffix: "/api/chat", api: APIOllamaChat, operation: opChat, provider: "ollama", request: ollamaRequest, response: ollamaResponse, event: ollamaEvent},

@@ -19,6 +19,7 @@ const (
 type reply struct {
 	api    string
 	status int
+	text   cursor // of the event that is being read
 
 	id, model, previousID, conversationID string
 

@@ -307,8 +307,8 @@ func (r *reply) responsesDelta(name string, index int, v value) {
 
 // smallInt returns a small index, 0 when there is none.
 func smallInt(v value) int {
-	if n := v.uint(); n != nil && *n < 1<<15 {
-		return int(*n)
+	if n, ok := v.number(); ok && n < 1<<15 {
+		return int(n)
 	}
 	return 0
 }

@@ -141,9 +141,25 @@ func (c *cursor) quoted() string {
 }
 
 // skipString moves behind the string whose opening quote is the next byte and
-// returns whether there is a backslash in it.
+// returns whether there is a backslash in it. Most strings are short: those are
+// walked, long ones searched.
 func (c *cursor) skipString() (escaped bool) {
+	const walk = 24
 	i := c.i + 1
+	for end := min(i+walk, len(c.s)); i < end; i++ {
+		switch c.s[i] {
+		case '"':
+			c.i = i + 1
+			return false
+		case '\\':
+			return c.skipLongString(i)
+		}
+	}
+	return c.skipLongString(i)
+}
+
+// skipLongString goes on at i, before which there is no backslash.
+func (c *cursor) skipLongString(i int) (escaped bool) {
 	for {
 		n := strings.IndexByte(c.s[i:], '"')
 		if n < 0 {

@@ -7,6 +7,60 @@ import (
 	"docket/internal/record"
 )
 
+// counters are the members of a usage object, whatever API wrote it.
+type counters struct {
+	in, out, total        *uint64
+	cached, written       *uint64 // part of in
+	cacheRead, cacheWrite *uint64 // beside in
+	reasoning             *uint64 // part of out, mostly
+	thoughts, toolPrompt  *uint64 // beside out, beside in
+	plainInput, inDetails bool    // input_tokens, or details of the input, are given
+}
+
+// countersOf reads a usage object in one pass.
+func countersOf(v value) (c counters) {
+	for k, m := range v.members() {
+		switch k {
+		case "prompt_tokens", "promptTokenCount", "prompt_eval_count":
+			c.in = m.uint()
+		case "input_tokens":
+			if m.given() {
+				c.plainInput = true
+				if c.in == nil {
+					c.in = m.uint()
+				}
+			}
+		case "completion_tokens", "candidatesTokenCount", "eval_count":
+			c.out = m.uint()
+		case "output_tokens":
+			if c.out == nil {
+				c.out = m.uint()
+			}
+		case "total_tokens", "totalTokenCount":
+			c.total = m.uint()
+		case "prompt_tokens_details", "input_tokens_details":
+			if m.given() {
+				c.inDetails = true
+				c.cached = orUint(c.cached, m.get("cached_tokens"))
+				c.written = orUint(c.written, m.first("cache_write_tokens", "cache_creation_tokens"))
+			}
+		case "completion_tokens_details", "output_tokens_details":
+			c.reasoning = orUint(c.reasoning, m.first("reasoning_tokens", "thinking_tokens"))
+		case "cachedContentTokenCount", "prompt_cache_hit_tokens", "cached_tokens":
+			c.cached = orUint(c.cached, m)
+		case "cache_read_input_tokens":
+			c.cacheRead = m.uint()
+		case "cache_creation_input_tokens":
+			c.cacheWrite = m.uint()
+		case "thoughtsTokenCount":
+			c.thoughts = m.uint()
+		case "toolUsePromptTokenCount":
+			c.toolPrompt = m.uint()
+		}
+	}
+	return c
+}
+
 // usageOf reads the counters of any API into disjoint buckets. The key names
 // tell the APIs apart: prompt_tokens, promptTokenCount and the input_tokens of
 // OpenAI hold the cached part, the input_tokens of Anthropic does not.
@@ -14,38 +68,25 @@ func usageOf(v value) record.Usage {
 	if !v.isObject() {
 		return record.Usage{}
 	}
-	in := v.first("prompt_tokens", "input_tokens", "promptTokenCount", "prompt_eval_count").uint()
-	out := v.first("completion_tokens", "output_tokens", "candidatesTokenCount", "eval_count").uint()
-	u := record.Usage{
-		Total: v.first("total_tokens", "totalTokenCount").uint(),
-		Raw:   v.verbatim(),
-	}
-	inDetails := v.first("prompt_tokens_details", "input_tokens_details")
-	outDetails := v.first("completion_tokens_details", "output_tokens_details")
-
-	disjoint := v.get("input_tokens").given() && !inDetails.given()
-	if disjoint {
-		u.Input = in
-		u.CacheRead = v.get("cache_read_input_tokens").uint()
-		u.CacheWrite = v.get("cache_creation_input_tokens").uint()
+	c := countersOf(v)
+	u := record.Usage{Input: c.in, Output: c.out, Total: c.total, Raw: v.verbatim()}
+	if c.plainInput && !c.inDetails {
+		u.CacheRead, u.CacheWrite = c.cacheRead, c.cacheWrite
 	} else {
-		u.CacheRead = firstUint(inDetails.get("cached_tokens"), v.get("cachedContentTokenCount"),
-			v.get("prompt_cache_hit_tokens"), v.get("cached_tokens"))
-		u.CacheWrite = firstUint(inDetails.get("cache_write_tokens"), inDetails.get("cache_creation_tokens"))
-		u.Input = without(without(in, u.CacheRead), u.CacheWrite)
+		u.CacheRead, u.CacheWrite = c.cached, c.written
+		u.Input = without(without(c.in, c.cached), c.written)
 	}
-	if tool := v.get("toolUsePromptTokenCount").uint(); tool != nil {
-		u.Input = plus(u.Input, tool)
+	if c.toolPrompt != nil {
+		u.Input = plus(u.Input, c.toolPrompt)
 	}
-
-	if thoughts := v.get("thoughtsTokenCount").uint(); thoughts != nil {
-		u.Reasoning, u.Output = thoughts, out
-		return u
-	}
-	u.Reasoning = firstUint(outDetails.get("reasoning_tokens"), outDetails.get("thinking_tokens"))
-	u.Output = out
-	if !reasoningApart(in, out, u.Reasoning, u.Total) {
-		u.Output = without(out, u.Reasoning)
+	switch {
+	case c.thoughts != nil:
+		u.Reasoning = c.thoughts
+	case c.reasoning != nil:
+		u.Reasoning = c.reasoning
+		if !reasoningApart(c.in, c.out, c.reasoning, c.total) {
+			u.Output = without(c.out, c.reasoning)
+		}
 	}
 	return u
 }
@@ -59,13 +100,12 @@ func reasoningApart(in, out, reasoning, total *uint64) bool {
 	return *in+*out+*reasoning == *total
 }
 
-func firstUint(vs ...value) *uint64 {
-	for _, v := range vs {
-		if n := v.uint(); n != nil {
-			return n
-		}
+// orUint returns n, or when it is nil the number that v is.
+func orUint(n *uint64, v value) *uint64 {
+	if n != nil {
+		return n
 	}
-	return nil
+	return v.uint()
 }
 
 // without takes a part off a counter. A part larger than the whole was never in

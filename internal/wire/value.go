@@ -125,16 +125,25 @@ func (v value) word() string {
 
 // uint returns a whole number that is not negative, nil for everything else.
 func (v value) uint() *uint64 {
-	n, err := strconv.ParseUint(v.raw, 10, 64)
-	if err == nil {
+	if n, ok := v.number(); ok {
 		return &n
 	}
-	f, err := strconv.ParseFloat(v.raw, 64)
-	if err != nil || f < 0 || f >= 1<<63 || f != math.Trunc(f) {
-		return nil
+	return nil
+}
+
+func (v value) number() (n uint64, ok bool) {
+	if v.raw == "" || v.raw[0] < '0' || v.raw[0] > '9' {
+		return 0, false
 	}
-	n = uint64(f)
-	return &n
+	n, err := strconv.ParseUint(v.raw, 10, 64)
+	if err == nil {
+		return n, true
+	}
+	f, err := strconv.ParseFloat(v.raw, 64)
+	if err != nil || f >= 1<<63 || f != math.Trunc(f) {
+		return 0, false
+	}
+	return uint64(f), true
 }
 
 // isTrue says whether the value is the literal true.
