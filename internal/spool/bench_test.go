@@ -1,6 +1,7 @@
 package spool_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -76,9 +77,48 @@ func benchmarkAppend(b *testing.B, c spool.Config, goroutines, size int) {
 	wg.Wait()
 	b.StopTimer()
 	b.ReportMetric(float64(cpuTime(b)-before)/float64(b.N), "cpu-ns/op")
-	all := slices.Sorted(slices.Values(slices.Concat(waits...)))
-	b.ReportMetric(float64(all[len(all)*99/100].Microseconds()), "p99-µs")
-	b.ReportMetric(float64(all[len(all)-1].Microseconds()), "max-µs")
+	reportWaits(b, slices.Concat(waits...))
+}
+
+// BenchmarkAppendPaced shows the waits of appends at a pace of 4,000 a second
+// while a drainer acknowledges, five times a second.
+func BenchmarkAppendPaced(b *testing.B) {
+	c := spool.DefaultConfig()
+	c.Dir = b.TempDir()
+	c.MaxWait = time.Minute
+	s := open(b, c)
+	data := make([]byte, 2<<10)
+	waits := make([]time.Duration, 0, b.N)
+	var drainer sync.WaitGroup
+	b.ResetTimer()
+	start := time.Now()
+	for i := range b.N {
+		time.Sleep(time.Until(start.Add(time.Duration(i) * time.Second / 4000)))
+		before := time.Now()
+		pos, err := s.Append(b.Context(), 1, data)
+		if err != nil {
+			b.Fatal(err)
+		}
+		waits = append(waits, time.Since(before))
+		if i%800 == 0 {
+			drainer.Wait()
+			drainer.Go(func() {
+				if err := errors.Join(s.SaveMeta("edges", data[:100]), s.Ack(pos, pos)); err != nil {
+					b.Error(err)
+				}
+			})
+		}
+	}
+	drainer.Wait()
+	reportWaits(b, waits)
+}
+
+// reportWaits reports the tail of the waits.
+func reportWaits(b *testing.B, waits []time.Duration) {
+	slices.Sort(waits)
+	for name, p := range map[string]float64{"p50-µs": .5, "p99-µs": .99, "p99.9-µs": .999, "max-µs": 1} {
+		b.ReportMetric(float64(waits[int(p*float64(len(waits)-1))].Nanoseconds())/1000, name)
+	}
 }
 
 // BenchmarkRead reads 2 KB records through a Reader.

@@ -3,6 +3,7 @@ package spool
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"docket/internal/record"
 )
@@ -11,8 +12,8 @@ import (
 var ErrClosed = errors.New("spool is closed")
 
 // ErrNotFound is returned by ReadAt for a position whose segment was deleted
-// or never written.
-var ErrNotFound = errors.New("no such record in the spool")
+// or never written. It is a fs.ErrNotExist.
+var ErrNotFound = fmt.Errorf("no such record in the spool: %w", fs.ErrNotExist)
 
 // Reasons of an AppendError, and keys of Stats.Drops and Stats.Lost.
 const (
@@ -25,7 +26,8 @@ const (
 	ReasonTooLarge = "too_large"  // larger than a segment
 )
 
-// AppendError says why a record is not, or not yet, in the spool.
+// AppendError says why a record is not, or not yet, in the spool. Quarantine
+// returns it, too.
 type AppendError struct {
 	Reason string
 	Err    error // the cause, may be nil
@@ -33,9 +35,9 @@ type AppendError struct {
 
 func (e *AppendError) Error() string {
 	if e.Err == nil {
-		return "spool append: " + e.Reason
+		return "spool: " + e.Reason
 	}
-	return fmt.Sprintf("spool append: %s: %v", e.Reason, e.Err)
+	return fmt.Sprintf("spool: %s: %v", e.Reason, e.Err)
 }
 
 func (e *AppendError) Unwrap() error { return e.Err }

@@ -103,6 +103,12 @@ func (q *quarantine) measure(dir string) error {
 
 // path is the file of a name in one of the spool's folders.
 func (s *Spool) path(folder, name string) (string, error) {
+	s.mu.Lock()
+	closed := s.closed
+	s.mu.Unlock()
+	if closed {
+		return "", ErrClosed
+	}
 	ok := name != "" && name[0] != '.' && len(name) <= 128
 	for _, c := range name {
 		ok = ok && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("._-", c))

@@ -13,7 +13,7 @@ type Stats struct {
 	Backlog         int64             // of them, not acknowledged
 	Queued          int64             // bytes in memory that wait for a stalled disk
 	Segments        int               // files
-	QuarantineBytes int64             //
+	QuarantineBytes int64             // of the quarantine's files
 	OldestUnacked   time.Time         // append of the first record not acknowledged; zero if there is none
 	Appends         uint64            // records written
 	Stalls          uint64            // appends that returned Stalled

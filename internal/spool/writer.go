@@ -15,11 +15,17 @@ type active struct {
 	offset int64 // where the next record goes
 	filled int64 // allocated ahead up to here
 	broken bool  // not to be written any more
+
+	runs [][]byte // what is being written; kept for its memory
 }
 
-// newActive makes the file of segment number.
+// newActive makes the file of segment number, filled ahead if there is room.
 func (s *Spool) newActive(number uint64, fill int64) (*active, error) {
 	file, err := createSegment(s.hooks.create, s.cfg.Dir, number, fill)
+	if err != nil && fill > 0 {
+		fill = 0
+		file, err = createSegment(s.hooks.create, s.cfg.Dir, number, fill)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +147,9 @@ func (s *Spool) writeRecords(b *batch, from, to int) (int, error) {
 		r.pos = record.Position{Segment: a.seg.number, Offset: at}
 		at += int64(r.size)
 	}
-	written, err := a.writeRuns(b.runs(nil, from, to))
+	a.runs = b.runs(a.runs[:0], from, to)
+	written, err := a.writeRuns()
+	clear(a.runs) // they are the callers'
 	if err == nil && s.cfg.Sync == SyncAlways {
 		if err = a.file.Sync(); err != nil {
 			a.broken, written = true, 0
@@ -164,9 +172,9 @@ func (s *Spool) writeRecords(b *batch, from, to int) (int, error) {
 
 // writeRuns writes the byte slices one after the other at the active offset.
 // Few calls are needed: what was copied into the batch is one run.
-func (a *active) writeRuns(runs [][]byte) (int64, error) {
+func (a *active) writeRuns() (int64, error) {
 	var written int64
-	for _, p := range runs {
+	for _, p := range a.runs {
 		n, err := a.file.WriteAt(p, a.offset+written)
 		written += int64(n)
 		if err != nil {
