@@ -138,6 +138,11 @@ func (d ddl) ttl(name string) (string, error) {
 	return d.ttls[name], nil
 }
 
+// alterTTL changes when the rows of a table expire. Nothing is rewritten at once.
+func (d ddl) alterTTL(name string) string {
+	return fmt.Sprintf("ALTER TABLE %s%s MODIFY TTL %s SETTINGS materialize_ttl_after_modify = 0", d.table(name), d.onCluster(), d.ttls[name])
+}
+
 // spansName splits the name of the spans table with a suffix.
 func (d ddl) spansName(suffix string) (database, name string) {
 	database, name, ok := strings.Cut(d.spans, ".")

@@ -53,7 +53,7 @@ func insertChunk[R any](ctx context.Context, s *Store, t table[R], token string,
 	ctx = clickhouse.Context(ctx,
 		clickhouse.WithSettings(s.insertSettings(token)),
 		clickhouse.WithColumnNamesAndTypes(t.types()))
-	batch, err := s.conn.PrepareBatch(ctx, "INSERT INTO "+tableName(t.name)+" ("+t.names()+")")
+	batch, err := s.conn.PrepareBatch(ctx, insertSQL(t))
 	if err != nil {
 		return insertError(t.name, len(rows), err)
 	}
@@ -64,6 +64,10 @@ func insertChunk[R any](ctx context.Context, s *Store, t table[R], token string,
 		}
 	}
 	return insertError(t.name, len(rows), batch.Send())
+}
+
+func insertSQL[R any](t table[R]) string {
+	return "INSERT INTO " + tableName(t.name) + " (" + t.names() + ")"
 }
 
 // insertSettings make an insert count once.

@@ -136,8 +136,7 @@ func (s *Store) alignTTLs(ctx context.Context) error {
 		if !ok || strings.Contains(info.full, "TTL "+want+" ") {
 			continue
 		}
-		statement := fmt.Sprintf("ALTER TABLE %s%s MODIFY TTL %s SETTINGS materialize_ttl_after_modify = 0", s.ddl.table(name), s.ddl.onCluster(), want)
-		if err := s.conn.Exec(ctx, statement); err != nil {
+		if err := s.conn.Exec(ctx, s.ddl.alterTTL(name)); err != nil {
 			return fmt.Errorf("change the TTL of %s: %w", name, err)
 		}
 		s.log.Info("changed when rows expire", "table", name, "ttl", want)

@@ -22,7 +22,7 @@ SELECT
     sumIf(1 / inclusion_p, outcome = 'pass') AS wy,
     sumIf(1 / inclusion_p, probability IS NOT NULL) AS wp,
     sumIf(ifNull(probability, 0) / inclusion_p, probability IS NOT NULL) AS wq,
-    now64(6) AS refreshed_at
+    now64(6, 'UTC') AS refreshed_at
 FROM {{table "verdicts"}} FINAL
 WHERE ts >= toStartOfHour(now()) - toIntervalHour(48) AND inclusion_p > 0
 GROUP BY project, environment, rubric, criterion, hour, criterion_version, judge_config, request_model, prompt_name, prompt_version, origin

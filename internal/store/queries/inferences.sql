@@ -1,3 +1,10 @@
+{{define "verdicts_of"}}
+    WHERE ts >= {from:DateTime64(6, 'UTC')} AND ts < {to:DateTime64(6, 'UTC')}
+{{if .F.ID}}      AND inference_id = {id:String}{{end}}
+{{if .F.Project}}      AND project = {project:String}{{end}}
+{{if .F.TraceID}}      AND trace_id = {trace_id:String}{{end}}
+{{if .F.ConversationID}}      AND conversation_id = {conversation_id:String}{{end}}
+{{end}}
 SELECT {{.Columns}}
 FROM inferences
 WHERE ts >= {from:DateTime64(6, 'UTC')} AND ts < {to:DateTime64(6, 'UTC')}
@@ -14,11 +21,12 @@ WHERE ts >= {from:DateTime64(6, 'UTC')} AND ts < {to:DateTime64(6, 'UTC')}
   AND inference_id GLOBAL IN (
     SELECT any(inference_id)
     FROM verdicts
-    WHERE ts >= {from:DateTime64(6, 'UTC')} AND ts < {to:DateTime64(6, 'UTC')}
+{{template "verdicts_of" .}}
       AND verdict_id GLOBAL IN (
         SELECT verdict_id
         FROM verdicts
-        WHERE ts >= {from:DateTime64(6, 'UTC')} AND ts < {to:DateTime64(6, 'UTC')} AND outcome = {outcome:String}
+{{template "verdicts_of" .}}
+        AND outcome = {outcome:String}
       )
     GROUP BY verdict_id
     HAVING argMax(outcome, judged_at) = {outcome:String}
@@ -29,7 +37,11 @@ WHERE ts >= {from:DateTime64(6, 'UTC')} AND ts < {to:DateTime64(6, 'UTC')}
     SELECT inference_id
     FROM inference_bodies
     WHERE ts >= {from:DateTime64(6, 'UTC')} AND ts < {to:DateTime64(6, 'UTC')}
+{{if .F.ID}}      AND inference_id = {id:String}{{end}}
 {{if .F.Project}}      AND project = {project:String}{{end}}
+{{if .F.TraceID}}      AND inference_id GLOBAL IN (SELECT inference_id FROM inferences WHERE trace_id = {trace_id:String}){{end}}
+{{if .F.ConversationID}}      AND inference_id GLOBAL IN (SELECT inference_id FROM inferences WHERE conversation_id = {conversation_id:String}){{end}}
+{{if .F.ResponseID}}      AND inference_id GLOBAL IN (SELECT inference_id FROM inferences WHERE response_id = {response_id:String}){{end}}
       AND (positionCaseInsensitiveUTF8(input, {text:String}) > 0 OR positionCaseInsensitiveUTF8(output, {text:String}) > 0)
   )
 {{end}}

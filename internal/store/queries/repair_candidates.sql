@@ -5,7 +5,7 @@ INSERT INTO candidates (
     undecodable, internal, tool_step
 )
 SELECT
-    now64(6),
+    now64(6, 'UTC'),
     toUInt8(cityHash64(if(conversation_id != '', conversation_id, trace_id)) % 64) AS shard,
     sample_value, ts, project, environment, inference_id, conversation_id, trace_id, span_id,
     stratum, provider, api, operation, request_model, prompt_name, prompt_version, tags,

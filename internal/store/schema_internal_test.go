@@ -1,0 +1,271 @@
+package store
+
+import (
+	"flag"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"docket/internal/record"
+	"docket/internal/store/storetest"
+)
+
+var update = flag.Bool("update", false, "rewrite the wanted statements in testdata")
+
+// snapshot compares a text with a file, or writes it.
+func snapshot(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", filepath.FromSlash(name))
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got+"\n"); diff != "" {
+		t.Errorf("%s: %s\n(-update rewrites it)", path, diff)
+	}
+}
+
+// ddlFiles are all statements that create something, by name.
+func ddlFiles(t *testing.T) map[string]string {
+	t.Helper()
+	out := make(map[string]string)
+	for _, files := range []fs.FS{migrationFiles, spanFiles} {
+		err := fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			b, err := fs.ReadFile(files, path)
+			out[path] = string(b)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+func TestMigrationStatements(t *testing.T) {
+	for layout, cluster := range map[string]string{"single": "", "cluster": "prod"} {
+		cfg := DefaultConfig()
+		cfg.Cluster = cluster
+		d := newDDL(cfg, "docket")
+		for path, source := range ddlFiles(t) {
+			got, err := d.render(source)
+			if err != nil {
+				t.Fatalf("%s: %v", path, err)
+			}
+			if got != "" {
+				snapshot(t, "ddl/"+layout+"/"+filepath.Base(path), got)
+			}
+		}
+	}
+}
+
+// There is no cluster to try, but the engine reads the statements of one.
+func TestClusterStatementsParse(t *testing.T) {
+	dsn := storetest.DSN(t)
+	cfg := DefaultConfig()
+	cfg.Cluster, cfg.SpansTable = "my-cluster", "other.my-traces"
+	d := newDDL(cfg, "docket")
+	var distributed int
+	for path, source := range ddlFiles(t) {
+		statement, err := d.render(source)
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		if statement == "" {
+			t.Errorf("%s does nothing in a cluster", path)
+		}
+		if !strings.Contains(statement, "ON CLUSTER `my-cluster`") {
+			t.Errorf("%s is not for the cluster: %s", path, statement)
+		}
+		if strings.Contains(statement, "Distributed(") {
+			distributed++
+		}
+		if ast := storetest.Exec(t, dsn, "EXPLAIN AST "+statement); !strings.HasPrefix(ast, "CreateQuery") {
+			t.Errorf("%s: %s", path, ast)
+		}
+	}
+	if distributed != 12 {
+		t.Errorf("%d distributed tables, want 12", distributed)
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.ttls)) {
+		statement := d.alterTTL(name)
+		if ast := storetest.Exec(t, dsn, "EXPLAIN AST "+statement); !strings.HasPrefix(ast, "AlterQuery") {
+			t.Errorf("%s: %s", statement, ast)
+		}
+	}
+}
+
+func TestMigrationsAreNumberedAndRepeatable(t *testing.T) {
+	list, err := loadMigrations(migrationFiles)
+	if err != nil || len(list) == 0 {
+		t.Fatalf("%d migrations: %v", len(list), err)
+	}
+	repeatable := regexp.MustCompile(`^(CREATE (TABLE|MATERIALIZED VIEW) IF NOT EXISTS|ALTER TABLE .* (ADD|DROP) \w+ IF (NOT )?EXISTS|\{\{distributed )`)
+	for _, m := range list {
+		if !repeatable.MatchString(m.source) {
+			t.Errorf("%04d_%s cannot run twice: %.80s", m.version, m.name, m.source)
+		}
+	}
+}
+
+// columnsOf are the columns of a table as the program declares them.
+func columnsOf[R any](t table[R]) map[string]string {
+	out := make(map[string]string)
+	for _, c := range t.columns {
+		out[c.name] = c.typ
+	}
+	return out
+}
+
+// Each declared column is in its table under the same type, and each column of
+// a table is declared.
+func TestColumnsAreThoseOfTheTables(t *testing.T) {
+	cfg := DefaultConfig()
+	cfg.DSN = storetest.DSN(t)
+	s, err := Open(t.Context(), cfg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	if err := s.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	notDeclared := []string{"inserted_at", "applied_at", "Events.Timestamp", "Events.Name", "Events.Attributes"}
+	for name, declared := range map[string]map[string]string{
+		"inferences":        columnsOf(inferences()),
+		"inference_bodies":  columnsOf(bodies()),
+		"otel_traces":       columnsOf(spans("otel_traces")),
+		"verdicts":          columnsOf(verdicts()),
+		"judge_calls":       columnsOf(judgeCalls()),
+		"capture_gaps":      columnsOf(gaps()),
+		"eval_epochs":       columnsOf(epochs()),
+		"cursors":           columnsOf(cursors()),
+		"candidates":        columnsOf(candidates()),
+		"schema_migrations": columnsOf(applied()),
+	} {
+		rows := storetest.Exec(t, cfg.DSN, "SELECT name, type FROM system.columns WHERE database = currentDatabase() AND table = '"+name+"' FORMAT TSVRaw")
+		stored := make(map[string]string)
+		for line := range strings.Lines(rows) {
+			column, typ, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+			if _, ok := declared[column]; ok || !slices.Contains(notDeclared, column) {
+				stored[column] = typ
+			}
+		}
+		if diff := cmp.Diff(declared, stored); diff != "" {
+			t.Errorf("%s: declared and stored columns differ: %s", name, diff)
+		}
+	}
+	types := storetest.Exec(t, cfg.DSN, "SELECT DISTINCT type FROM system.columns WHERE database = currentDatabase() AND table NOT LIKE 'otel_%' AND type LIKE '%Date%' FORMAT TSVRaw")
+	if types != timeType+"\n" {
+		t.Errorf("time columns have types %q", types)
+	}
+}
+
+// The statement that repairs candidates chooses what the view chooses.
+func TestRepairAndViewAgree(t *testing.T) {
+	files := ddlFiles(t)
+	repair, err := queryFiles.ReadFile("queries/repair_candidates.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	between := func(s, from, to string) string {
+		_, s, _ = strings.Cut(s, from)
+		s, _, _ = strings.Cut(s, to)
+		return strings.Join(strings.Fields(s), " ")
+	}
+	view := between(files["migrations/0007_candidates_mv.sql"], "inserted_at,", "FROM")
+	if got := between(string(repair), "now64(6, 'UTC'),", "FROM"); got != view || got == "" {
+		t.Error(cmp.Diff(view, got))
+	}
+	list := between(string(repair), "(", ")")
+	var names []string
+	for _, c := range candidates().columns {
+		names = append(names, c.name)
+	}
+	if want := strings.Join(names, ", "); list != want {
+		t.Error(cmp.Diff(want, list))
+	}
+}
+
+func TestQueryStatements(t *testing.T) {
+	q, err := loadQueries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cursor := record.Cursor{Time: time.Unix(1, 0), ID: "i"}
+	allInferences := record.InferenceFilter{
+		ID: "i", Project: "p", Environment: "e", TraceID: "t", ConversationID: "c", ResponseID: "r", Model: "m",
+		Operation: "o", TerminalState: "s", Outcome: "pass", Text: "x", Before: cursor,
+	}
+	allVerdicts := record.VerdictFilter{
+		Project: "p", InferenceIDs: []string{"i"}, TraceID: "t", ConversationID: "c", Rubric: "r", Criterion: "k", Outcome: "pass", Before: cursor,
+	}
+	rendered := make(map[string]bool)
+	for _, tc := range []struct {
+		name, file string
+		data       any
+	}{
+		{"inferences", "inferences.sql", map[string]any{"Columns": "...", "F": record.InferenceFilter{}}},
+		{"inferences_all", "inferences.sql", map[string]any{"Columns": "...", "F": allInferences}},
+		{"inferences_by_id", "inferences_by_id.sql", map[string]any{"Columns": "..."}},
+		{"verdicts", "verdicts.sql", map[string]any{"Columns": "...", "F": record.VerdictFilter{}}},
+		{"verdicts_all", "verdicts.sql", map[string]any{"Columns": "...", "F": allVerdicts}},
+		{"bodies", "bodies.sql", map[string]any{"Columns": "..."}},
+		{"judge_calls", "judge_calls.sql", map[string]any{"Columns": "..."}},
+		{"candidates", "candidates.sql", map[string]any{"Columns": "...", "Shards": false}},
+		{"candidates_shards", "candidates.sql", map[string]any{"Columns": "...", "Shards": true}},
+		{"judged_ids", "judged_ids.sql", nil},
+		{"load_cursor", "load_cursor.sql", map[string]any{"Columns": "..."}},
+		{"gaps", "gaps.sql", map[string]any{"Columns": "..."}},
+		{"spans", "spans.sql", map[string]any{"Columns": "...", "Table": "`otel_traces`"}},
+		{"stored_ids", "stored_ids.sql", map[string]string{"Table": "inferences"}},
+		{"stored_spans", "stored_spans.sql", map[string]string{"Table": "`otel_traces`"}},
+		{"stored_candidates", "stored_candidates.sql", nil},
+		{"repair_candidates", "repair_candidates.sql", nil},
+		{"table_info", "table_info.sql", nil},
+		{"applied", "applied.sql", map[string]any{"Columns": "..."}},
+		{"now", "now.sql", nil},
+	} {
+		got, err := q.render(tc.file, tc.data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rendered[tc.file] = true
+		snapshot(t, "queries/"+tc.name+".sql", got)
+	}
+	files, err := fs.Glob(queryFiles, "queries/*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range files {
+		if !rendered[filepath.Base(path)] {
+			t.Errorf("%s has no snapshot", path)
+		}
+	}
+	for name, insert := range map[string]string{
+		"inferences": insertSQL(inferences()), "bodies": insertSQL(bodies()), "spans": insertSQL(spans("other.spans")),
+		"verdicts": insertSQL(verdicts()), "judge_calls": insertSQL(judgeCalls()), "gaps": insertSQL(gaps()),
+		"epochs": insertSQL(epochs()), "cursors": insertSQL(cursors()), "applied": insertSQL(applied()),
+	} {
+		snapshot(t, "inserts/"+name+".sql", insert)
+	}
+}

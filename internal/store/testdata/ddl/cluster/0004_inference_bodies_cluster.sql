@@ -1,0 +1,1 @@
+CREATE TABLE IF NOT EXISTS `docket`.`inference_bodies` ON CLUSTER `prod` AS `docket`.`inference_bodies_local` ENGINE = Distributed('prod', 'docket', 'inference_bodies_local', cityHash64(inference_id))

@@ -1,0 +1,9 @@
+CREATE MATERIALIZED VIEW IF NOT EXISTS `docket`.`candidates_mv` ON CLUSTER `prod` TO `docket`.`candidates_local` AS
+SELECT
+    inserted_at,
+    toUInt8(cityHash64(if(conversation_id != '', conversation_id, trace_id)) % 64) AS shard,
+    sample_value, ts, project, environment, inference_id, conversation_id, trace_id, span_id,
+    stratum, provider, api, operation, request_model, prompt_name, prompt_version, tags,
+    tool_names, terminal_state, status, complete, capture_level, request_cut, response_cut,
+    undecodable, internal, tool_step
+FROM `docket`.`inferences_local`

@@ -1,0 +1,1 @@
+CREATE TABLE IF NOT EXISTS `docket`.`traffic_hourly` ON CLUSTER `prod` AS `docket`.`traffic_hourly_local` ENGINE = Distributed('prod', 'docket', 'traffic_hourly_local', cityHash64(project, hour, request_model))

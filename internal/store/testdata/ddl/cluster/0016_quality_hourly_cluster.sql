@@ -1,0 +1,1 @@
+CREATE TABLE IF NOT EXISTS `docket`.`quality_hourly` ON CLUSTER `prod` AS `docket`.`quality_hourly_local` ENGINE = Distributed('prod', 'docket', 'quality_hourly_local', cityHash64(project, criterion, hour))

@@ -1,0 +1,1 @@
+CREATE TABLE IF NOT EXISTS `docket`.`otel_traces_trace_id_ts` ON CLUSTER `prod` AS `docket`.`otel_traces_trace_id_ts_local` ENGINE = Distributed('prod', 'docket', 'otel_traces_trace_id_ts_local', cityHash64(TraceId))

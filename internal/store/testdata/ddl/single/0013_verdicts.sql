@@ -1,0 +1,53 @@
+CREATE TABLE IF NOT EXISTS `docket`.`verdicts`
+(
+    verdict_id String CODEC(ZSTD(1)),
+    judged_at DateTime64(6, 'UTC') CODEC(Delta, ZSTD(1)),
+    ts DateTime64(6, 'UTC') CODEC(Delta, ZSTD(1)),
+    project LowCardinality(String),
+    environment LowCardinality(String),
+    unit LowCardinality(String),
+    unit_revision UInt16,
+    inference_id String CODEC(ZSTD(1)),
+    trace_id String CODEC(ZSTD(1)),
+    span_id String CODEC(ZSTD(1)),
+    conversation_id String CODEC(ZSTD(1)),
+    judge_call_id String CODEC(ZSTD(1)),
+    run_id String CODEC(ZSTD(1)),
+    rubric LowCardinality(String),
+    rubric_version LowCardinality(String),
+    criterion LowCardinality(String),
+    criterion_index UInt16,
+    criterion_version LowCardinality(String),
+    criterion_text LowCardinality(String),
+    judge_config LowCardinality(String),
+    backend LowCardinality(String),
+    judge_model LowCardinality(String),
+    method LowCardinality(String),
+    outcome LowCardinality(String),
+    reason LowCardinality(String),
+    detail String CODEC(ZSTD(3)),
+    probability Nullable(Float64) CODEC(ZSTD(1)),
+    label_mass Nullable(Float64) CODEC(ZSTD(1)),
+    threshold Float64 CODEC(ZSTD(1)),
+    weight Float64 CODEC(ZSTD(1)),
+    fallback Bool,
+    flags Array(LowCardinality(String)),
+    rule LowCardinality(String),
+    stratum LowCardinality(String),
+    inclusion_p Float64 CODEC(ZSTD(1)),
+    origin LowCardinality(String),
+    request_model LowCardinality(String),
+    prompt_name LowCardinality(String),
+    prompt_version LowCardinality(String),
+    tool_names Array(LowCardinality(String)),
+    judge_trace_id String CODEC(ZSTD(1)),
+    INDEX by_conversation conversation_id TYPE bloom_filter(0.01) GRANULARITY 1,
+    PROJECTION by_verdict INDEX verdict_id TYPE basic,
+    PROJECTION by_inference INDEX inference_id TYPE basic,
+    PROJECTION by_trace INDEX trace_id TYPE basic
+)
+ENGINE = ReplacingMergeTree(judged_at)
+PARTITION BY toYYYYMM(ts)
+ORDER BY (project, criterion, toStartOfHour(ts), verdict_id)
+TTL toDateTime(judged_at) + toIntervalDay(400)
+SETTINGS non_replicated_deduplication_window = 100000, replicated_deduplication_window = 100000, replicated_deduplication_window_seconds = 604800, ttl_only_drop_parts = 1, deduplicate_merge_projection_mode = 'rebuild'

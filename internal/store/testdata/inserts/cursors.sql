@@ -1,0 +1,1 @@
+INSERT INTO `cursors` (`name`, `at`, `inference_id`, `updated_at`)

@@ -1,0 +1,1 @@
+INSERT INTO `other`.`spans` (`Timestamp`, `TraceId`, `SpanId`, `ParentSpanId`, `TraceState`, `SpanName`, `SpanKind`, `ServiceName`, `ResourceAttributes`, `ScopeName`, `ScopeVersion`, `SpanAttributes`, `Duration`, `StatusCode`, `StatusMessage`, `Links.TraceId`, `Links.SpanId`, `Links.TraceState`, `Links.Attributes`)

@@ -1,0 +1,3 @@
+SELECT DISTINCT ...
+FROM schema_migrations
+ORDER BY version

@@ -1,0 +1,4 @@
+SELECT ...
+FROM inferences
+WHERE inference_id IN {ids:Array(String)}
+LIMIT 1 BY inference_id

@@ -1,0 +1,3 @@
+SELECT DISTINCT inference_id
+FROM candidates
+WHERE inference_id IN {ids:Array(String)}
