@@ -67,6 +67,7 @@ if has flock; then
 		exit 0
 	fi
 fi
+rm -rf "$dir"/fetch.* # of a run that was killed
 tmp=$(mktemp -d "$dir/fetch.XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 130' INT TERM

@@ -11,8 +11,10 @@
 //   - Each request runs on a connection of its own (which costs about 0.1 ms),
 //     so no setting, database, temporary table or read-only flag of one
 //     request is seen by another.
-//   - A request whose client leaves is killed in the engine, and an insert
-//     whose body did not arrive whole is not committed.
+//   - A request whose client leaves is killed in the engine. An insert whose
+//     body does not arrive whole fails; as on a server, the rows of whole blocks
+//     (about a million rows) that came before stay, and a Native block, the
+//     driver's batch, is in the table whole or not at all.
 //   - Requests are served only with the password, and only under a loopback
 //     Host name. A GET, or a POST with readonly=1, can neither write nor reach
 //     files and networks.

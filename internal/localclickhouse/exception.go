@@ -69,7 +69,7 @@ func (e *Exception) status() int {
 
 var (
 	// Both spellings of the engine: one-shot statements use the first.
-	exceptionStart = regexp.MustCompile(`^(?:Code: (\d+)\. DB::[A-Za-z]*Exception: |[Cc]ode: (\d+),? (?:e\.displayText\(\)|message): )`)
+	exceptionStart = regexp.MustCompile(`^(?:Code: (\d+)\. DB::[A-Za-z]*Exception:|[Cc]ode: (\d+),? (?:e\.displayText\(\)|message):)\s?`)
 	exceptionEnd   = regexp.MustCompile(`\.? ?\(([A-Z][A-Z0-9_]*)\)\s*$`)
 	versionSuffix  = regexp.MustCompile(`\s*\(version [0-9.]+[^()]*(?:\([^()]*\))?\)\s*$`)
 )

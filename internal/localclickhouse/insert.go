@@ -12,7 +12,7 @@ import (
 const insertChunk = 256 << 10
 
 // insert runs an INSERT whose data begins in the statement, behind its FORMAT
-// clause, and goes on in the body. Nothing is committed before all of it is here.
+// clause, and goes on in the body.
 func (s *Server) insert(ctx context.Context, a *answer, req request, sql string, st statement, body io.Reader) error {
 	if req.readonly {
 		return &Exception{Code: codeReadonly, Name: "READONLY", Message: "Cannot execute query in readonly mode"}

@@ -105,6 +105,9 @@ func (s *Server) statement(ctx context.Context, a *answer, req request, sql stri
 // not do although the engine's read-only mode lets it.
 func (c *conn) check(sql string, st statement, readonly bool) (class uint32, err error) {
 	an := c.classify(sql)
+	if st.verb == "" && an.count == 0 {
+		return an.class, &Exception{Code: codeSyntax, Name: "SYNTAX_ERROR", Message: "Syntax error: Empty query"}
+	}
 	if an.count > 1 {
 		return an.class, &Exception{Code: codeSyntax, Name: "SYNTAX_ERROR", Message: "Syntax error (Multi-statements are not allowed)"}
 	}

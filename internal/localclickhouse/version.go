@@ -2,8 +2,8 @@ package localclickhouse
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
-	"strings"
 )
 
 // version is the engine's release: year, month and patch.
@@ -22,19 +22,17 @@ func (v version) less(w version) bool {
 	return false
 }
 
-// parseVersion reads "26.7.3" and longer forms such as "26.7.3.1-stable".
+// versionForm takes "26.7.3" and longer forms such as "26.7.3.1-stable".
+var versionForm = regexp.MustCompile(`^(\d{1,4})\.(\d{1,4})\.(\d{1,4})(?:[.-].*)?$`)
+
 func parseVersion(s string) (version, error) {
-	var v version
-	fields := strings.FieldsFunc(s, func(r rune) bool { return r == '.' || r == '-' })
-	if len(fields) < len(v) {
-		return v, fmt.Errorf("version %q is not of the form 26.7.3", s)
+	m := versionForm.FindStringSubmatch(s)
+	if m == nil {
+		return version{}, fmt.Errorf("version %q is not of the form 26.7.3", s)
 	}
+	var v version
 	for i := range v {
-		n, err := strconv.Atoi(fields[i])
-		if err != nil || n < 0 {
-			return v, fmt.Errorf("version %q is not of the form 26.7.3", s)
-		}
-		v[i] = n
+		v[i], _ = strconv.Atoi(m[i+1]) // at most four digits
 	}
 	return v, nil
 }
