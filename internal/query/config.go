@@ -23,10 +23,10 @@ func DefaultConfig() Config {
 func (c Config) Validate() error {
 	host, _, err := net.SplitHostPort(c.Listen)
 	if err != nil {
-		return fmt.Errorf("evaluator.api.listen: %q: want HOST:PORT, such as 127.0.0.1:8081", c.Listen)
+		return fmt.Errorf("api.listen: %q: want HOST:PORT, such as 127.0.0.1:8081", c.Listen)
 	}
 	if !isLoopback(host) && c.Token.IsZero() {
-		return fmt.Errorf("evaluator.api.listen: %q can be reached from other machines: set evaluator.api.token (DOCKET_API_TOKEN), or listen on 127.0.0.1", c.Listen)
+		return fmt.Errorf("api.listen: %q can be reached from other machines: set evaluator.api.token (DOCKET_API_TOKEN), or listen on 127.0.0.1", c.Listen)
 	}
 	return nil
 }

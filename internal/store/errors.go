@@ -8,6 +8,14 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 )
 
+// ErrSchema says that the database was made by a program that does not fit this
+// one: trying again does not help.
+var ErrSchema = errors.New("database and program do not fit")
+
+func schemaError(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{ErrSchema}, args...)...)
+}
+
 // RefusedError says that the server will never take these rows as they are.
 type RefusedError struct {
 	Table string

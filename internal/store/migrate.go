@@ -167,18 +167,18 @@ func (s *Store) applyAll(ctx context.Context, known []migration) error {
 
 func (s *Store) checkApplied(row appliedRow, known []migration) error {
 	if int(row.Version) > len(known) {
-		return fmt.Errorf("database %s is at migration %04d_%s, this program knows only %04d: it is older than the database; update it",
+		return schemaError("database %s is at migration %04d_%s, this program knows only %04d: it is older than the database; update it",
 			s.opts.Auth.Database, row.Version, row.Name, len(known))
 	}
 	if row.Version == 0 {
-		return fmt.Errorf("database %s has a migration 0: it is not Docket's", s.opts.Auth.Database)
+		return schemaError("database %s has a migration 0: it is not Docket's", s.opts.Auth.Database)
 	}
 	if m := known[row.Version-1]; m.sum != row.Checksum {
-		return fmt.Errorf("database %s: migration %04d was applied as %s with checksum %.12s, this program has %s with %.12s: they are different builds",
+		return schemaError("database %s: migration %04d was applied as %s with checksum %.12s, this program has %s with %.12s: they are different builds",
 			s.opts.Auth.Database, row.Version, row.Name, row.Checksum, m.name, m.sum)
 	}
 	if row.Cluster != s.ddl.cluster {
-		return fmt.Errorf("database %s was made with store.cluster %q, now it is %q: its tables cannot be turned into one another; use a new database",
+		return schemaError("database %s was made with store.cluster %q, now it is %q: its tables cannot be turned into one another; use a new database",
 			s.opts.Auth.Database, row.Cluster, s.ddl.cluster)
 	}
 	return nil

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"docket/internal/capture"
+	"docket/internal/config"
+	"docket/internal/proxy"
+	"docket/internal/spool"
+	"docket/internal/store"
+)
+
+// check reads the whole settings file and says whether it is right.
+func check(_ context.Context, args []string, getenv func(string) string, stdout io.Writer) error {
+	flags, file := newFlags("check", stdout)
+	if err := parse(flags, args); err != nil {
+		return err
+	}
+	s, err := load(*file, getenv)
+	if err := errors.Join(err, checkProxy(*file, getenv)); err != nil {
+		return err
+	}
+	if off := s.judgingOff(); off != "" {
+		fmt.Fprintln(stdout, off)
+	}
+	fmt.Fprintf(stdout, "ok: %d rubrics, %d rules\n", len(s.rubrics), len(s.rules))
+	return nil
+}
+
+// checkProxy checks the sections that only the proxy uses.
+func checkProxy(file string, getenv func(string) string) error {
+	type captureSection struct {
+		capture.Config `yaml:",inline"`
+		Spool          spool.Config `yaml:"spool"`
+	}
+	forward := proxy.DefaultConfig()
+	copies := captureSection{Config: capture.DefaultConfig(), Spool: spool.DefaultConfig()}
+	sections := map[string]any{"proxy": &forward, "capture": &copies}
+	known := []string{"store", "judge", "rubrics", "rules", "evaluator"}
+	if err := config.Load(config.File(file, getenv), getenv, nil, sections, known); err != nil {
+		return err
+	}
+	return errors.Join(
+		config.Validate(map[string]any{"proxy": &forward, "capture": &copies.Config}),
+		config.Validate(map[string]any{"capture.spool": &copies.Spool}),
+	)
+}
+
+// migrate creates and updates the tables once.
+func migrate(ctx context.Context, args []string, getenv func(string) string, stdout io.Writer) error {
+	flags, file := newFlags("migrate", stdout)
+	dsn := flags.String("store", "", "DSN of ClickHouse (store.dsn)")
+	if err := parse(flags, args); err != nil {
+		return err
+	}
+	s, err := load(*file, overlay(getenv, map[string]string{"DOCKET_STORE_DSN": *dsn}))
+	if err != nil {
+		return err
+	}
+	db, err := store.Open(ctx, s.store, slog.New(slog.NewTextHandler(stdout, nil)))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	if err := db.Migrate(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintln(stdout, "the tables are up to date")
+	return nil
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// verb is one thing that the evaluator does.
+type verb struct {
+	name, about string
+	run         func(ctx context.Context, args []string, getenv func(string) string, stdout io.Writer) error
+}
+
+func verbs() []verb {
+	return []verb{
+		{"serve", "judge what is captured, and serve the page and the read API", serve},
+		{"check", "check the whole settings file", check},
+		{"migrate", "create and update the tables", migrate},
+	}
+}
+
+func run(ctx context.Context, args []string, getenv func(string) string, stdout io.Writer) error {
+	var names []string
+	name := "serve"
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		name, args = args[0], args[1:]
+	}
+	for _, v := range verbs() {
+		if v.name == name {
+			return v.run(ctx, args, getenv, stdout)
+		}
+		names = append(names, v.name)
+	}
+	if name == "help" {
+		for _, v := range verbs() {
+			fmt.Fprintf(stdout, "evaluator %-10s %s\n", v.name, v.about)
+		}
+		return nil
+	}
+	return fmt.Errorf("unknown verb %q: want one of %s, or help", name, strings.Join(names, ", "))
+}

@@ -1,0 +1,33 @@
+// Package evaluate is the loop of the evaluator: it reads candidates, lets the
+// sampling rules choose, has the judge judge what was chosen, and writes the
+// verdicts.
+//
+// # Guarantees
+//
+//   - Every candidate of the owned shards is decided, whatever it is about: it
+//     is either judged or counted by reason in an epoch.
+//   - A restart loses nothing and judges nothing twice: the saved cursor never
+//     passes a candidate whose verdicts are not written, and verdicts that are
+//     there already are not asked for again. When two evaluators overlap, the
+//     ids of the verdicts are the same: that costs money, never correctness.
+//   - A judge that fails, hangs or answers nonsense does not stop the loop: the
+//     judge turns it into inconclusive verdicts. A store that is away stops it
+//     only until the store is back.
+//
+// # How it reads
+//
+// Candidates are ordered by the time at which the store began to insert them.
+// An insert that takes long may become visible after a younger one, so the loop
+// stays a little behind the store's clock (settle), and every while looks once
+// more at what it has passed (overlap). Ids that were decided in that time are
+// remembered.
+//
+// The cursor is one per set of shards and is saved by time. After a restart the
+// loop goes back by the overlap. Candidates before the saved cursor are then
+// judged if their verdicts are missing, but not counted in epochs again.
+//
+// # Limits
+//
+// What the rules left out is counted in memory and written every few seconds:
+// an evaluator that is killed loses the counts of that time, never verdicts.
+package evaluate

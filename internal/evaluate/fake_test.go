@@ -1,0 +1,217 @@
+package evaluate_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"docket/internal/judge"
+	"docket/internal/record"
+)
+
+var errDown = errors.New("connection refused")
+
+// fakeStore keeps candidates and verdicts in memory.
+type fakeStore struct {
+	mu         sync.Mutex
+	candidates []record.Candidate
+	bodies     map[string]record.Body
+	verdicts   map[string]record.Verdict
+	calls      []record.JudgeCall
+	epochs     map[string]uint64 // rule/stratum/reason
+	cursor     place
+	down       bool
+	writes     int
+	rereads    int
+}
+
+type place struct {
+	at time.Time
+	id string
+}
+
+func newFakeStore() *fakeStore {
+	return &fakeStore{bodies: map[string]record.Body{}, verdicts: map[string]record.Verdict{}, epochs: map[string]uint64{}}
+}
+
+// insert adds a captured reply that becomes visible now and was inserted at t.
+func (f *fakeStore) insert(t time.Time, c record.Candidate) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c.InsertedAt = t
+	f.candidates = append(f.candidates, c)
+	slices.SortFunc(f.candidates, func(a, b record.Candidate) int {
+		return cmp.Or(a.InsertedAt.Compare(b.InsertedAt), cmp.Compare(a.InferenceID, b.InferenceID))
+	})
+}
+
+func (f *fakeStore) set(down bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.down = down
+}
+
+func (f *fakeStore) state() error {
+	if f.down {
+		return errDown
+	}
+	return nil
+}
+
+func (f *fakeStore) Now(context.Context) (time.Time, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return time.Now(), f.state()
+}
+
+func (f *fakeStore) Candidates(_ context.Context, q record.CandidateQuery) ([]record.Candidate, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []record.Candidate
+	for _, c := range f.candidates {
+		after := c.InsertedAt.After(q.After) || c.InsertedAt.Equal(q.After) && c.InferenceID > q.AfterID
+		if after && !c.InsertedAt.After(q.Until) && len(out) < q.Limit && (q.Shards == nil || slices.Contains(q.Shards, c.Shard)) {
+			out = append(out, c)
+		}
+	}
+	f.rereads += len(out)
+	return out, f.state()
+}
+
+func (f *fakeStore) InferencesByID(_ context.Context, ids []string) (map[string]record.Inference, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := map[string]record.Inference{}
+	for _, id := range ids {
+		out[id] = record.Inference{ID: id, Complete: true}
+	}
+	return out, f.state()
+}
+
+func (f *fakeStore) InferenceBodies(context.Context, []string) (map[string]record.Body, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.bodies, f.state()
+}
+
+func (f *fakeStore) JudgedIDs(_ context.Context, ids []string) (map[string]bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := map[string]bool{}
+	for _, id := range ids {
+		if _, ok := f.verdicts[id]; ok {
+			out[id] = true
+		}
+	}
+	return out, f.state()
+}
+
+func (f *fakeStore) WriteVerdicts(_ context.Context, calls []record.JudgeCall, verdicts []record.Verdict) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.writes++
+	if f.down {
+		return errDown
+	}
+	f.calls = append(f.calls, calls...)
+	for _, v := range verdicts {
+		f.verdicts[v.ID] = v
+	}
+	return nil
+}
+
+func (f *fakeStore) WriteSpans(context.Context, string, []record.Span) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.state()
+}
+
+func (f *fakeStore) WriteEpochs(_ context.Context, rows []record.Epoch) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.down {
+		return errDown
+	}
+	for _, r := range rows {
+		f.epochs[r.Rule+"/"+r.Stratum+"/"+r.Reason] += r.Count
+	}
+	return nil
+}
+
+func (f *fakeStore) SaveCursor(_ context.Context, _ string, at time.Time, id string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.cursor = place{at, id}
+	return f.state()
+}
+
+func (f *fakeStore) LoadCursor(context.Context, string) (time.Time, string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.cursor.at, f.cursor.id, f.state()
+}
+
+// judged lists the inferences that have a verdict.
+func (f *fakeStore) judged() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []string
+	for _, v := range f.verdicts {
+		out = append(out, v.InferenceID)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// fakeJudge passes everything, and counts.
+type fakeJudge struct {
+	mu    sync.Mutex
+	asked map[string]int
+	units []judge.Unit
+	hang  bool // until the context ends
+	fails bool // answers with an inconclusive verdict
+}
+
+func newFakeJudge() *fakeJudge { return &fakeJudge{asked: map[string]int{}} }
+
+func (f *fakeJudge) VerdictIDs(rubric string, u judge.Unit) []string {
+	return []string{rubric + "/" + u.Inference.ID + "/0", rubric + "/" + u.Inference.ID + "/1"}
+}
+
+func (f *fakeJudge) Judge(ctx context.Context, rubric string, u judge.Unit) judge.Result {
+	f.mu.Lock()
+	f.asked[u.Inference.ID]++
+	f.units = append(f.units, u)
+	hang, fails := f.hang, f.fails
+	f.mu.Unlock()
+	if hang {
+		<-ctx.Done()
+	}
+	var r judge.Result
+	for i, id := range f.VerdictIDs(rubric, u) {
+		v := record.Verdict{
+			ID: id, InferenceID: u.Inference.ID, Rubric: rubric, Criterion: fmt.Sprint("c", i), Outcome: record.OutcomePass,
+			Rule: u.Rule, Stratum: u.Stratum, InclusionP: u.InclusionP, Origin: u.Origin,
+		}
+		if fails {
+			v.Outcome, v.Reason = record.OutcomeInconclusive, record.ReasonJudgeError
+		}
+		r.Verdicts = append(r.Verdicts, v)
+	}
+	return r
+}
+
+// most is how often the inference that was asked about most often was.
+func (f *fakeJudge) most() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	most := 0
+	for _, n := range f.asked {
+		most = max(most, n)
+	}
+	return most
+}

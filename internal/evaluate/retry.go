@@ -1,0 +1,50 @@
+package evaluate
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+)
+
+const (
+	firstPause = 200 * time.Millisecond
+	longPause  = 30 * time.Second
+)
+
+// retry repeats f, with growing pauses, until it succeeds or ctx ends. The
+// first failure of a row is logged, and the end of it.
+func retry(ctx context.Context, log *slog.Logger, what string, f func(context.Context) error) error {
+	pause := firstPause
+	for failures := 0; ; failures++ {
+		err := f(ctx)
+		if err == nil {
+			if failures > 0 {
+				log.Info("the store is back", "action", what, "failures", failures)
+			}
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if failures == 0 {
+			log.Error("the store does not answer; trying again until it does", "action", what, "error", err)
+		}
+		if !sleep(ctx, pause/2+rand.N(pause/2)) {
+			return ctx.Err()
+		}
+		pause = min(2*pause, longPause)
+	}
+}
+
+// sleep says whether d passed before ctx ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}

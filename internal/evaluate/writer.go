@@ -1,0 +1,123 @@
+package evaluate
+
+import (
+	"context"
+	"time"
+
+	"docket/internal/record"
+)
+
+const (
+	writeSize  = 200                    // results in one write
+	writeAge   = 500 * time.Millisecond // how long a result waits for others
+	saveEvery  = 5 * time.Second        // cursor and epochs
+	stopBudget = 5 * time.Second        // for the last write when stopped
+)
+
+// writer stores results, and the cursor behind them. It is used by one
+// goroutine.
+type writer struct {
+	*Loop
+	tracker *tracker
+	pending []result
+	saved   place
+}
+
+func (l *Loop) newWriter(t *tracker) *writer { return &writer{Loop: l, tracker: t, saved: t.high} }
+
+func (w *writer) run(ctx context.Context, results <-chan result) error {
+	flush := time.NewTicker(writeAge)
+	defer flush.Stop()
+	save := time.NewTicker(saveEvery)
+	defer save.Stop()
+	for {
+		select {
+		case r, ok := <-results:
+			if !ok {
+				return w.last(ctx)
+			}
+			w.pending = append(w.pending, r)
+			if len(w.pending) < writeSize {
+				continue
+			}
+			w.flush(ctx)
+		case <-flush.C:
+			w.flush(ctx)
+		case <-save.C:
+			w.save(ctx)
+		}
+	}
+}
+
+// last writes what is left when the loop is stopped, for a limited time.
+func (w *writer) last(ctx context.Context) error {
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopBudget)
+	defer cancel()
+	w.flush(grace)
+	w.save(grace)
+	if len(w.pending) > 0 {
+		w.opts.Log.Warn("stopped before all verdicts were written; they will be judged again", "units", len(w.pending))
+	}
+	return ctx.Err()
+}
+
+// flush writes the pending results, and keeps them when ctx ends before.
+func (w *writer) flush(ctx context.Context) {
+	if len(w.pending) == 0 {
+		return
+	}
+	var calls []record.JudgeCall
+	var verdicts []record.Verdict
+	var spans []record.Span
+	for _, r := range w.pending {
+		calls = append(calls, r.Calls...)
+		verdicts = append(verdicts, r.Verdicts...)
+		spans = append(spans, r.Spans...)
+	}
+	err := retry(ctx, w.opts.Log, "write verdicts", func(ctx context.Context) error {
+		if err := w.opts.Store.WriteVerdicts(ctx, calls, verdicts); err != nil {
+			return err
+		}
+		if len(spans) == 0 {
+			return nil
+		}
+		return w.opts.Store.WriteSpans(ctx, "judge:"+spans[0].SpanID, spans)
+	})
+	if err != nil {
+		return
+	}
+	for _, r := range w.pending {
+		w.tracker.done(r.place)
+	}
+	w.pending = w.pending[:0]
+	w.meter.wrote(verdicts)
+	if w.opts.Verdicts != nil {
+		w.opts.Verdicts(ctx, verdicts)
+	}
+	if w.opts.Spans != nil {
+		w.opts.Spans(ctx, spans)
+	}
+}
+
+// save writes the cursor and the epochs. A failure is only logged: the next
+// time does it.
+func (w *writer) save(ctx context.Context) {
+	rows := w.epochs.take()
+	if len(rows) > 0 {
+		if err := w.opts.Store.WriteEpochs(ctx, rows); err != nil {
+			w.epochs.giveBack(rows)
+			w.opts.Log.Error("write epochs", "rows", len(rows), "error", err)
+			return // else a restart would go on behind what was not counted
+		}
+	}
+	low, open := w.tracker.low()
+	w.meter.open(open)
+	if !w.saved.before(low) {
+		return
+	}
+	if err := w.opts.Store.SaveCursor(ctx, w.cursorName(), low.at, low.id); err != nil {
+		w.opts.Log.Error("save cursor", "error", err)
+		return
+	}
+	w.saved = low
+}
