@@ -9,6 +9,10 @@ import (
 	"docket/internal/record"
 )
 
+// maxUnreadable is how often a batch that cannot be read is tried, over some
+// minutes, before what cannot be read is given up and counted.
+const maxUnreadable = 10
+
 // exchange is all that the spool holds of one exchange.
 type exchange struct {
 	begin    beginHead
@@ -36,24 +40,32 @@ func (d *Drainer) build(p *plan, s span) (record.Batch, error) {
 	b := record.Batch{Token: p.token(d.opts.Spool.ID(), s), FirstSent: p.FirstSent}
 	for _, r := range p.refs[s.lo:s.hi] {
 		err := d.addRef(&b, p, r)
-		var corrupt *CorruptError
 		switch {
-		case errors.As(err, &corrupt), errors.Is(err, fs.ErrNotExist), errors.Is(err, errMalformed):
+		case err == nil:
+		case isLost(err) || d.unreadable >= maxUnreadable:
 			d.metrics.corrupt.Inc()
 			b.Gaps = append(b.Gaps, record.Gap{
 				Time: p.FirstSent, Reason: record.GapCorrupt, Count: 1, Bytes: uint64(r.bytes()), Detail: err.Error(),
 			})
-		case err != nil:
+		default:
+			d.unreadable++
 			return b, fmt.Errorf("read a batch from the spool: %w", err)
 		}
 	}
+	d.unreadable = 0
 	return b, nil
+}
+
+// isLost says whether a record can never be read.
+func isLost(err error) bool {
+	var corrupt corruption
+	return errors.As(err, &corrupt) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, errMalformed)
 }
 
 func (d *Drainer) addRef(b *record.Batch, p *plan, r ref) error {
 	switch r.kind {
 	case refCorrupt:
-		return &CorruptError{Pos: r.end.pos, Bytes: r.end.size}
+		return corruptStretch{r.end}
 	case refGaps:
 		rec, err := d.opts.Spool.ReadAt(r.end.pos)
 		if err != nil {

@@ -18,11 +18,11 @@ func (d *Drainer) fill(ctx context.Context) error {
 	timed := p.To != p.From
 	for !p.full() {
 		rec, err := d.reader.Next(ctx)
-		var corrupt *CorruptError
+		var corrupt corruption
 		switch {
 		case errors.As(err, &corrupt):
-			p.add(corruptRef(corrupt))
-			p.To = maxPosition(p.To, record.Position{Segment: corrupt.Pos.Segment, Offset: corrupt.Pos.Offset + corrupt.Bytes})
+			pos, end := corrupt.Corrupt()
+			d.takeCorrupt(p, pos, end)
 		case err != nil && ctx.Err() != nil:
 			return nil
 		case err != nil:

@@ -54,6 +54,8 @@ type Drainer struct {
 	reader  SpoolReader
 	plan    *plan // being filled or delivered; nil between batches
 	fixed   bool  // its edges are saved
+
+	unreadable int // failed attempts to read the batch
 }
 
 // NewDrainer returns a Drainer. There is one per spool.
@@ -125,14 +127,14 @@ func (d *Drainer) reset() {
 // included. It is 0 only when everything that ended is stored. Records of
 // earlier processes count as one while there are any.
 func (d *Drainer) Backlog() int64 {
-	bytes := d.opts.Spool.BacklogBytes()
-	if bytes == 0 {
-		return 0
+	var n int64
+	if d.opts.Recorder != nil {
+		n = d.opts.Recorder.appended.Load() - d.acked.Load()
 	}
-	if d.opts.Recorder == nil {
+	if n <= 0 && d.opts.Spool.BacklogBytes() > 0 {
 		return 1
 	}
-	return max(d.opts.Recorder.appended.Load()-d.acked.Load(), 1)
+	return max(n, 0)
 }
 
 // step delivers one batch. Reading waits for records until read ends, sending

@@ -350,3 +350,47 @@ func TestSlowExporterHoldsNothingUp(t *testing.T) {
 		}
 	})
 }
+
+// TestUnreadableIsGivenUp: a batch that cannot be read does not hold up those
+// behind it for ever.
+func TestUnreadableIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, sink := newMemSpool(), newMemSink(t)
+		ids := played(t, newRecorder(t, s, nil), 3)
+		s.unreadable = map[record.Position]bool{position(1): true}
+		stop := running(newDrainer(s, sink, nil))
+		time.Sleep(10 * time.Minute)
+		stop()
+		wantStates(t, sink, complete(ids[1:]...))
+		if n := sink.gapCounts()[record.GapCorrupt]; n != 1 {
+			t.Errorf("gaps %v", sink.gapCounts())
+		}
+	})
+}
+
+func TestBacklog(t *testing.T) {
+	s, sink := newMemSpool(), newMemSink(t)
+	r := newRecorder(t, s, nil)
+	d := newDrainer(s, sink, func(_ *capture.Config, o *capture.DrainerOptions) { o.Recorder = r })
+	played(t, r, 2)
+	if n := d.Backlog(); n != 5 { // boot, and two records each
+		t.Errorf("backlog %d, want 5", n)
+	}
+	if err := d.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := d.Backlog(); n != 0 {
+		t.Errorf("backlog %d, want 0", n)
+	}
+	s.fail = func(byte) error { return spoolError{stalled: true} }
+	s.hidden = true // queued records are not in the backlog of the spool
+	played(t, r, 1)
+	if n := d.Backlog(); n != 2 {
+		t.Errorf("backlog %d with queued records, want 2", n)
+	}
+	r.SpoolLost(capture.KindBegin, 10, "no_space")
+	r.SpoolLost(capture.KindEnd, 10, "no_space")
+	if n := d.Backlog(); n != 0 {
+		t.Errorf("backlog %d after they were lost, want 0", n)
+	}
+}

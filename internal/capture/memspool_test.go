@@ -30,6 +30,9 @@ type memSpool struct {
 	fail     func(kind byte) error // error of an append; one that says Stalled keeps the record
 	metaFail error
 	appends  []byte // kinds, in order
+
+	unreadable map[record.Position]bool // ReadAt fails, for no reason that lasts
+	hidden     bool                     // the backlog is not shown
 }
 
 func newMemSpool() *memSpool {
@@ -108,8 +111,11 @@ func (s *memSpool) ReadAt(pos record.Position) (record.SpoolRecord, error) {
 	defer s.mu.Unlock()
 	for _, r := range s.recs {
 		if r.Pos == pos {
+			if s.unreadable[pos] {
+				return record.SpoolRecord{}, errReset
+			}
 			if s.corrupt[pos] {
-				return record.SpoolRecord{}, &capture.CorruptError{Pos: pos, Bytes: 100}
+				return record.SpoolRecord{}, corruptError{pos}
 			}
 			r.Data = bytes.Clone(r.Data)
 			return r, nil
@@ -179,6 +185,9 @@ func (s *memSpool) BacklogBytes() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var n int64
+	if s.hidden {
+		return 0
+	}
 	for _, r := range s.recs {
 		if r.Pos.Compare(s.acked) >= 0 {
 			n += 100
@@ -205,7 +214,7 @@ func (r *memReader) Next(ctx context.Context) (record.SpoolRecord, error) {
 			bad := r.s.corrupt[rec.Pos]
 			r.s.mu.Unlock()
 			if bad {
-				return record.SpoolRecord{}, &capture.CorruptError{Pos: rec.Pos, Bytes: 100}
+				return record.SpoolRecord{}, corruptError{rec.Pos}
 			}
 			return rec, nil
 		}
@@ -226,3 +235,12 @@ type spoolError struct{ full, stalled bool }
 func (e spoolError) Error() string { return "spool append" }
 func (e spoolError) Full() bool    { return e.full }
 func (e spoolError) Stalled() bool { return e.stalled }
+
+// corruptError is a record that does not check.
+type corruptError struct{ pos record.Position }
+
+func (e corruptError) Error() string { return "corrupt" }
+
+func (e corruptError) Corrupt() (pos, end record.Position) {
+	return e.pos, record.Position{Segment: e.pos.Segment, Offset: e.pos.Offset + 100}
+}

@@ -2,7 +2,6 @@ package capture
 
 import (
 	"context"
-	"fmt"
 
 	"docket/internal/record"
 )
@@ -26,8 +25,8 @@ type Spool interface {
 	Reader(from record.Position) (SpoolReader, error)
 
 	// ReadAt returns the record that starts at a position. The caller owns
-	// the data. A *CorruptError or fs.ErrNotExist says that it is lost, any
-	// other error that it may be read later.
+	// the data. An error with the method Corrupt, or fs.ErrNotExist, says that
+	// it is lost, any other error that it may be read later.
 	ReadAt(record.Position) (record.SpoolRecord, error)
 
 	// Acked is the position up to which everything was delivered.
@@ -55,20 +54,10 @@ type Spool interface {
 type SpoolReader interface {
 	// Next blocks until there is a record or ctx ends; a record that is there
 	// is returned even if ctx has ended. Its data is valid until the next
-	// call. A corrupt stretch is reported once, as a *CorruptError, and then
-	// skipped.
+	// call. A corrupt stretch is reported once, as an error with a method
+	// Corrupt() (pos, end record.Position), and then skipped.
 	Next(ctx context.Context) (record.SpoolRecord, error)
 	Close() error
-}
-
-// CorruptError reports a stretch of the spool that cannot be read.
-type CorruptError struct {
-	Pos   record.Position
-	Bytes int64
-}
-
-func (e *CorruptError) Error() string {
-	return fmt.Sprintf("%d bytes at %v of the spool are corrupt", e.Bytes, e.Pos)
 }
 
 // Sink stores batches: package store.

@@ -159,6 +159,7 @@ func (r *Recorder) Flush() {
 // SpoolLost tells that a record which was queued could not be written after
 // all. It only counts, so that the spool may call it from where it writes.
 func (r *Recorder) SpoolLost(kind byte, size int, reason string) {
+	r.appended.Add(-1)
 	gap := record.GapDiskFull
 	if kind == KindEnd || kind == KindDone {
 		gap = record.GapUnknownEnd

@@ -15,7 +15,7 @@ import (
 func (d *Drainer) open(ctx context.Context) error {
 	acked := d.opts.Spool.Acked()
 	t := newTracker()
-	if err := d.scan(ctx, record.Position{}, acked, func(rec record.SpoolRecord) { t.next(rec) }, func(*CorruptError) {}); err != nil {
+	if err := d.scan(ctx, record.Position{}, acked, func(rec record.SpoolRecord) { t.next(rec) }, func(_, _ record.Position) {}); err != nil {
 		return err
 	}
 	saved, ok, err := d.savedEdges(acked)
@@ -27,7 +27,7 @@ func (d *Drainer) open(ctx context.Context) error {
 		p := &plan{edges: saved, resumed: true}
 		err := d.scan(ctx, saved.From, saved.To,
 			func(rec record.SpoolRecord) { d.take(p, t, rec) },
-			func(lost *CorruptError) { p.add(corruptRef(lost)) })
+			func(pos, end record.Position) { d.takeCorrupt(p, pos, end) })
 		if err != nil {
 			return err
 		}
@@ -43,7 +43,7 @@ func (d *Drainer) open(ctx context.Context) error {
 
 // scan reads the records from one position to another, as far as they are
 // there.
-func (d *Drainer) scan(ctx context.Context, from, to record.Position, each func(record.SpoolRecord), lost func(*CorruptError)) error {
+func (d *Drainer) scan(ctx context.Context, from, to record.Position, each func(record.SpoolRecord), lost func(from, to record.Position)) error {
 	reader, err := d.opts.Spool.Reader(from)
 	if err != nil {
 		return fmt.Errorf("read the spool: %w", err)
@@ -53,11 +53,11 @@ func (d *Drainer) scan(ctx context.Context, from, to record.Position, each func(
 	cancel()
 	for ctx.Err() == nil {
 		rec, err := reader.Next(noWait)
-		var corrupt *CorruptError
+		var corrupt corruption
 		switch {
 		case errors.As(err, &corrupt):
-			if corrupt.Pos.Compare(to) < 0 {
-				lost(corrupt)
+			if pos, end := corrupt.Corrupt(); pos.Compare(to) < 0 {
+				lost(pos, end)
 			}
 		case errors.Is(err, context.Canceled):
 			return nil
@@ -105,6 +105,28 @@ func maxPosition(a, b record.Position) record.Position {
 	return a
 }
 
-func corruptRef(lost *CorruptError) []ref {
-	return []ref{{kind: refCorrupt, end: location{lost.Pos, lost.Bytes}}}
+// takeCorrupt adds a stretch that cannot be read to a plan.
+func (d *Drainer) takeCorrupt(p *plan, pos, end record.Position) {
+	p.add([]ref{{kind: refCorrupt, end: location{pos, max(end.Offset-pos.Offset, 0)}}})
+	p.To = maxPosition(p.To, end)
+	if r := d.opts.Recorder; r != nil && r.ofThisLife(pos) {
+		p.records++
+	}
+}
+
+// corruption is an error that tells which part of the spool is lost.
+type corruption interface {
+	error
+	Corrupt() (pos, end record.Position)
+}
+
+// corruptStretch is such an error.
+type corruptStretch struct{ location }
+
+func (e corruptStretch) Error() string {
+	return fmt.Sprintf("%d bytes at %v of the spool are corrupt", e.size, e.pos)
+}
+
+func (e corruptStretch) Corrupt() (pos, end record.Position) {
+	return e.pos, record.Position{Segment: e.pos.Segment, Offset: e.pos.Offset + e.size}
 }
