@@ -99,13 +99,13 @@ func conversation() *fakeStore {
 			id(2): {InferenceID: id(2), Input: []record.Message{text("user", "Where is o_9?"), call, result}, Output: []record.Message{text("assistant", `It is lost. <script>alert(1)</script>`)}},
 		},
 		verdicts: []record.Verdict{{
-			ID: id(90), InferenceID: id(2), Criterion: "apology", CriterionText: "the reply apologises", CriterionIndex: 1, Outcome: "fail",
+			ID: id(90), JudgedAt: start.Add(time.Minute), RunID: "r1", InferenceID: id(2), Criterion: "apology", CriterionText: "the reply apologises", CriterionIndex: 1, Outcome: "fail",
 			Probability: ptr(0.25), Threshold: 0.5, Detail: "no word of regret <img src=x>", InclusionP: 0.1, Rubric: "support",
 		}, {
-			ID: id(91), InferenceID: id(2), Criterion: "status", CriterionText: "the reply says where it is", CriterionIndex: 0, Outcome: "inconclusive",
+			ID: id(91), JudgedAt: start.Add(time.Second), RunID: "r1", InferenceID: id(2), Criterion: "status", CriterionText: "the reply says where it is", CriterionIndex: 0, Outcome: "inconclusive",
 			Reason: record.ReasonTimeout, Threshold: 0.5, InclusionP: 0.1, Rubric: "support",
 		}},
-		calls: []record.JudgeCall{{ID: id(80), Rubric: "support", Outcome: "fail", Backend: "b", Attempts: 2}},
+		calls: []record.JudgeCall{{ID: id(80), Rubric: "support", Outcome: "fail", Score: ptr(0.125), Backend: "b", Attempts: 2}},
 	}
 }
 
@@ -290,7 +290,7 @@ func TestPagesShowContentAsText(t *testing.T) {
 		"/calls": {"Where is o_9?", `href="/conversations/c%2F1%20%C3%BC"`},
 		"/inferences/" + id(2): {
 			"It is lost. &lt;script&gt;", "FAIL judge: the reply apologises: scored 0.25, needed 0.50 — no word of regret &lt;img", "get_order",
-			"&#34;status&#34;: &#34;lost&#34;", "INCONCLUSIVE judge: the reply says where it is: timeout",
+			"&#34;status&#34;: &#34;lost&#34;", "INCONCLUSIVE judge: the reply says where it is: timeout", "</span> 0.125",
 		},
 		"/conversations/c%2F1%20%C3%BC": {"Where is o_9?", "get_order", "2 earlier messages are above", "tool result"},
 	}

@@ -74,12 +74,19 @@ func newVerdictViews(rows []record.Verdict) []verdictView {
 	return views
 }
 
-// byCriterion orders the verdicts of one inference: newest run first, and in it
-// the criteria in the order of the rubric.
+// byCriterion orders the verdicts of one inference: by rubric, newest run
+// first, and in a run the criteria in the order of the rubric.
 func byCriterion(rows []record.Verdict) []record.Verdict {
+	ended := make(map[string]time.Time)
+	for _, v := range rows {
+		if v.JudgedAt.After(ended[v.RunID]) {
+			ended[v.RunID] = v.JudgedAt
+		}
+	}
 	rows = slices.Clone(rows)
 	slices.SortStableFunc(rows, func(a, b record.Verdict) int {
-		return cmp.Or(cmp.Compare(a.Rubric, b.Rubric), b.JudgedAt.Compare(a.JudgedAt), cmp.Compare(a.CriterionIndex, b.CriterionIndex))
+		return cmp.Or(cmp.Compare(a.Rubric, b.Rubric), ended[b.RunID].Compare(ended[a.RunID]),
+			cmp.Compare(a.RunID, b.RunID), cmp.Compare(a.CriterionIndex, b.CriterionIndex))
 	})
 	return rows
 }

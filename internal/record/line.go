@@ -14,6 +14,7 @@ func (v Verdict) Line() string {
 	if criterion == "" {
 		criterion = v.Criterion
 	}
+	criterion = strings.TrimSuffix(criterion, ".")
 	head := fmt.Sprintf("%s judge: %s: ", strings.ToUpper(v.Outcome), criterion)
 	switch {
 	case v.Outcome == OutcomeNotApplicable:

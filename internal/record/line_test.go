@@ -13,7 +13,7 @@ func TestVerdictLine(t *testing.T) {
 		want    string
 	}{
 		"pass with a reason": {
-			record.Verdict{Outcome: "pass", Criterion: "apology", CriterionText: "the reply apologises", Probability: &p, Threshold: 0.5, Detail: "says\nsorry"},
+			record.Verdict{Outcome: "pass", Criterion: "apology", CriterionText: "the reply apologises.", Probability: &p, Threshold: 0.5, Detail: "says\nsorry"},
 			"PASS judge: the reply apologises: scored 0.90, needed 0.50 — says sorry",
 		},
 		"fail without a reason": {
