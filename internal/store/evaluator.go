@@ -109,6 +109,24 @@ func (s *Store) WriteVerdicts(ctx context.Context, calls []record.JudgeCall, lis
 	return insert(ctx, s, verdicts(), "verdicts:"+hashOf(list, verdictID), list, verdictID, nil)
 }
 
+// RefreshQuality computes the hourly sums of quality_hourly again for the hours
+// that [since, until) touches. A view does this each minute for the last 48 hours;
+// who judges older inferences calls it when done.
+func (s *Store) RefreshQuality(ctx context.Context, since, until time.Time) error {
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	query, err := s.queries.render("refresh_quality.sql", nil)
+	if err != nil {
+		return err
+	}
+	from, to := since.Truncate(time.Hour), until.Add(time.Hour-1).Truncate(time.Hour)
+	if err := s.conn.Exec(ctx, query, named("from", timeParam(lowest(from))), named("to", timeParam(highest(to)))); err != nil {
+		return fmt.Errorf("refresh hourly sums from %v to %v: %w", from, to, err)
+	}
+	return nil
+}
+
 // WriteEpochs adds to the record of what was sampled and what was not, and why.
 // Counts of equal keys add up, so two calls with the same rows count twice. A
 // call that fails is tried once more under the same token; after an error the

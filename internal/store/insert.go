@@ -16,7 +16,7 @@ import (
 // token. It bounds memory here and in the server.
 const (
 	maxChunkRows  = 50_000
-	maxChunkBytes = 32 << 20
+	maxChunkBytes = 8 << 20
 	rowBytes      = 1 << 10 // of a row without its size
 	maxPartitions = 50      // the server allows 100
 )

@@ -120,8 +120,8 @@ func (s *Store) repairCandidates(ctx context.Context, b record.Batch, stored pre
 	since := time.Now().Add(24*time.Hour - candidateTTL)
 	for chunk := range slices.Chunk(ids, idChunk) {
 		token := b.Token + ":candidates:rest:" + hashOf(chunk, func(s *string) string { return *s })
-		ctx := clickhouse.Context(ctx, clickhouse.WithSettings(s.insertSettings(token)))
-		if err := s.conn.Exec(ctx, repair, named("ids", chunk), named("since", timeParam(since))); err != nil {
+		err := s.execInsert(ctx, token, repair, named("ids", chunk), named("since", timeParam(since)))
+		if err != nil {
 			return fmt.Errorf("repair candidates (n=%d): %w", len(chunk), err)
 		}
 	}
@@ -129,6 +129,13 @@ func (s *Store) repairCandidates(ctx context.Context, b record.Batch, stored pre
 		s.log.Warn("put in candidates that a failed view had left out", "n", len(ids))
 	}
 	return nil
+}
+
+// execInsert runs INSERT ... SELECT under a token.
+func (s *Store) execInsert(ctx context.Context, token, query string, args ...any) error {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.WriteTimeout)
+	defer cancel()
+	return s.conn.Exec(clickhouse.Context(ctx, clickhouse.WithSettings(s.insertSettings(token))), query, args...)
 }
 
 // idsOf lists the distinct ids of rows in order.

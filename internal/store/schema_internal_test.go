@@ -180,17 +180,34 @@ func TestColumnsAreThoseOfTheTables(t *testing.T) {
 	}
 }
 
+// between is what stands in s between two texts, on one line.
+func between(s, from, to string) string {
+	_, s, _ = strings.Cut(s, from)
+	s, _, _ = strings.Cut(s, to)
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// The statement that refreshes hourly sums computes what the view computes.
+func TestRefreshAndViewAgree(t *testing.T) {
+	refresh, err := queryFiles.ReadFile("queries/refresh_quality.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	view := ddlFiles(t)["migrations/0017_quality_hourly_mv.sql"]
+	for _, part := range [][2]string{{"SELECT", "FROM"}, {"GROUP BY", ";"}} {
+		want := between(view, part[0], part[1])
+		if got := between(string(refresh), part[0], part[1]); got != want || got == "" {
+			t.Error(cmp.Diff(want, got))
+		}
+	}
+}
+
 // The statement that repairs candidates chooses what the view chooses.
 func TestRepairAndViewAgree(t *testing.T) {
 	files := ddlFiles(t)
 	repair, err := queryFiles.ReadFile("queries/repair_candidates.sql")
 	if err != nil {
 		t.Fatal(err)
-	}
-	between := func(s, from, to string) string {
-		_, s, _ = strings.Cut(s, from)
-		s, _, _ = strings.Cut(s, to)
-		return strings.Join(strings.Fields(s), " ")
 	}
 	view := between(files["migrations/0007_candidates_mv.sql"], "inserted_at,", "FROM")
 	if got := between(string(repair), "now64(6, 'UTC'),", "FROM"); got != view || got == "" {
@@ -244,6 +261,7 @@ func TestQueryStatements(t *testing.T) {
 		{"table_info", "table_info.sql", nil},
 		{"applied", "applied.sql", map[string]any{"Columns": "..."}},
 		{"now", "now.sql", nil},
+		{"refresh_quality", "refresh_quality.sql", nil},
 	} {
 		got, err := q.render(tc.file, tc.data)
 		if err != nil {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
 	"docket/internal/record"
 )
 
@@ -56,7 +58,7 @@ func bodySize(r *record.Body) int {
 
 // raw is a String column that holds bytes as they are. Absent bytes read as nil.
 func raw[R any](name string, at func(*R) *[]byte) column[R] {
-	return convert(name, "String",
+	c := convert(name, "String",
 		func(r *R) []byte { return *at(r) },
 		func(r *R, v []byte) error {
 			if len(v) == 0 {
@@ -65,6 +67,16 @@ func raw[R any](name string, at func(*R) *[]byte) column[R] {
 			*at(r) = v
 			return nil
 		})
+	// Row by row, as the driver copies a slice of slices twice.
+	c.put = func(b driver.BatchColumn, rows []R) error {
+		for i := range rows {
+			if err := b.AppendRow(*at(&rows[i])); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return c
 }
 
 // messages is a String column that holds messages as JSON, "" for none. The
