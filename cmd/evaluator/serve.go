@@ -120,6 +120,7 @@ func migrateForever(ctx context.Context, db *store.Store, log *slog.Logger) erro
 		err := db.Migrate(ctx)
 		switch {
 		case err == nil:
+			log.Info("the store is ready")
 			return nil
 		case ctx.Err() != nil:
 			return nil
