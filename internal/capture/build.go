@@ -89,7 +89,8 @@ func (d *Drainer) addRef(b *record.Batch, p *plan, r ref) error {
 // load reads the records of one exchange.
 func (d *Drainer) load(r ref) (*exchange, error) {
 	x := &exchange{}
-	rest, err := d.read(r.open.begin, x.begin.read)
+	o := &r.open
+	rest, err := d.read(o, o.begin, x.begin.read)
 	if err != nil {
 		return nil, err
 	}
@@ -97,28 +98,28 @@ func (d *Drainer) load(r ref) (*exchange, error) {
 	if x.sent.Present {
 		x.request = rest
 	}
-	if !r.open.request.isZero() {
+	if !o.request.isZero() {
 		var h requestHead
-		if x.request, err = d.read(r.open.request, h.read); err != nil {
+		if x.request, err = d.read(o, o.request, h.read); err != nil {
 			return nil, err
 		}
 		x.sent = h.Request
 	}
-	if !r.open.done.isZero() {
-		if x.response, err = d.read(r.open.done, x.end.read); err != nil {
+	if !o.done.isZero() {
+		if x.response, err = d.read(o, o.done, x.end.read); err != nil {
 			return nil, err
 		}
 	}
 	if r.end.isZero() {
 		return x, nil
 	}
-	return x, d.loadEnd(x, r.end)
+	return x, d.loadEnd(x, o, r.end)
 }
 
-func (d *Drainer) loadEnd(x *exchange, at location) error {
+func (d *Drainer) loadEnd(x *exchange, o *openExchange, at location) error {
 	done := x.end
 	x.end, x.ended = endHead{}, true
-	rest, err := d.read(at, x.end.read)
+	rest, err := d.read(o, at, x.end.read)
 	if err != nil {
 		return err
 	}
@@ -138,12 +139,12 @@ func (d *Drainer) loadEnd(x *exchange, at location) error {
 }
 
 // read returns what lies behind the head of a record.
-func (d *Drainer) read(at location, head func([]byte) error) ([]byte, error) {
-	rec, err := d.opts.Spool.ReadAt(at.pos)
+func (d *Drainer) read(o *openExchange, at location, head func([]byte) error) ([]byte, error) {
+	data, err := d.readRaw(o, at)
 	if err != nil {
 		return nil, err
 	}
-	h, rest, err := splitRecord(rec.Data)
+	h, rest, err := splitRecord(data)
 	if err != nil {
 		return nil, err
 	}

@@ -66,11 +66,39 @@ func (d *Drainer) deliver(ctx context.Context) error {
 		}
 		p.sent++
 	}
-	if err := d.opts.Spool.Ack(p.To, d.tracker.keepFrom(p.To)); err != nil {
+	if err := d.acknowledge(p); err != nil {
 		return fmt.Errorf("acknowledge the batch: %w", err)
 	}
-	d.acked.Add(p.records)
 	return nil
+}
+
+// acknowledge lets the spool forget the batch, in the order that carry.go
+// explains.
+func (d *Drainer) acknowledge(p *plan) error {
+	if err := d.carryOld(p.To); err != nil {
+		return err
+	}
+	keep := d.tracker.keepFrom(p.To)
+	for _, r := range p.refs {
+		if r.open.carried {
+			d.ended = append(d.ended, r.open.id)
+			keep = minPosition(keep, p.From)
+		}
+	}
+	if err := d.opts.Spool.Ack(p.To, keep); err != nil {
+		return err
+	}
+	d.acked.Add(p.records)
+	ended := d.ended
+	d.ended = nil
+	return d.dropCarried(ended)
+}
+
+func minPosition(a, b record.Position) record.Position {
+	if b.Compare(a) < 0 {
+		return b
+	}
+	return a
 }
 
 // send delivers one piece, and tries again until it is stored or ctx ends. A

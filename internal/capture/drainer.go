@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"docket/internal/record"
@@ -55,7 +56,8 @@ type Drainer struct {
 	plan    *plan // being filled or delivered; nil between batches
 	fixed   bool  // its edges are saved
 
-	unreadable int // failed attempts to read the batch
+	ended      []uuid.UUID // exchanges whose files can go
+	unreadable int         // failed attempts to read the batch
 }
 
 // NewDrainer returns a Drainer. There is one per spool.
@@ -120,7 +122,7 @@ func (d *Drainer) reset() {
 			d.quiet.warn("closing the reader of the spool", err)
 		}
 	}
-	d.reader, d.tracker, d.plan, d.fixed = nil, nil, nil, false
+	d.reader, d.tracker, d.plan, d.fixed, d.ended = nil, nil, nil, false, nil
 }
 
 // Backlog is how many spool records are not delivered yet, the open batch

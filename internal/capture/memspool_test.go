@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"docket/internal/capture"
@@ -18,26 +19,26 @@ const perSegment = 7
 // memSpool is a spool in memory. What it holds survives the "process", which is
 // the Recorder and Drainer on top of it.
 type memSpool struct {
-	mu       sync.Mutex
-	recs     []record.SpoolRecord
-	corrupt  map[record.Position]bool
-	next     int
-	acked    record.Position
-	keep     record.Position
-	meta     map[string][]byte
-	aside    map[string][]byte
-	more     chan struct{}
-	fail     func(kind byte) error // error of an append; one that says Stalled keeps the record
-	metaFail error
-	appends  []byte // kinds, in order
+	mu      sync.Mutex
+	recs    []record.SpoolRecord
+	corrupt map[record.Position]bool
+	next    int
+	acked   record.Position
+	keep    record.Position
+	meta    map[string][]byte
+	aside   map[string][]byte
+	more    chan struct{}
+	fail    func(kind byte) error // error of an append; one that says Stalled keeps the record
+	appends []byte                // kinds, in order
 
 	unreadable map[record.Position]bool // ReadAt fails, for no reason that lasts
 	hidden     bool                     // the backlog is not shown
+	writes     int                      // of small files and Ack until they fail; -1: they do not
 }
 
 func newMemSpool() *memSpool {
 	return &memSpool{
-		meta: map[string][]byte{}, aside: map[string][]byte{}, corrupt: map[record.Position]bool{}, more: make(chan struct{}),
+		meta: map[string][]byte{}, aside: map[string][]byte{}, corrupt: map[record.Position]bool{}, more: make(chan struct{}), writes: -1,
 	}
 }
 
@@ -133,6 +134,9 @@ func (s *memSpool) Acked() record.Position {
 func (s *memSpool) Ack(pos, keepFrom record.Position) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.stoppedLocked() {
+		return errReset
+	}
 	if pos.Compare(s.acked) < 0 || keepFrom.Compare(s.keep) < 0 || keepFrom.Compare(pos) > 0 {
 		panic("ack goes backwards")
 	}
@@ -141,11 +145,34 @@ func (s *memSpool) Ack(pos, keepFrom record.Position) error {
 	return nil
 }
 
+// stopAfter makes all writes but the next n fail, as those of a process that
+// died do.
+func (s *memSpool) stopAfter(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.writes = n
+}
+
+func (s *memSpool) stoppedLocked() bool {
+	if s.writes > 0 {
+		s.writes--
+		return false
+	}
+	return s.writes == 0
+}
+
+// metaNames lists the small files.
+func (s *memSpool) metaNames(prefix string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(s.meta)), func(n string) bool { return !strings.HasPrefix(n, prefix) })
+}
+
 func (s *memSpool) SaveMeta(name string, data []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.metaFail != nil {
-		return s.metaFail
+	if s.stoppedLocked() {
+		return errReset
 	}
 	s.meta[name] = bytes.Clone(data)
 	return nil
@@ -164,6 +191,9 @@ func (s *memSpool) LoadMeta(name string) ([]byte, error) {
 func (s *memSpool) RemoveMeta(name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.stoppedLocked() {
+		return errReset
+	}
 	delete(s.meta, name)
 	return nil
 }

@@ -53,10 +53,19 @@ func life(t *testing.T, rng *rand.Rand, s *memSpool, sink *memSink, want map[str
 		o.Recorder = r
 	})
 	stop := running(d)
-	for range rng.IntN(20) {
+	var long []*capture.Exchange
+	for range rng.IntN(60) {
 		c, state := randomCall(rng)
 		x, _ := play(t, r, c)
 		want[x.ID()] = state
+		if state == record.StateProxyDied && rng.IntN(2) == 0 {
+			long = append(long, x)
+		}
+		if len(long) > 0 && rng.IntN(4) == 0 { // one that was open for long ends
+			long[0].End("")
+			want[long[0].ID()] = record.StateClientCancelled
+			long = long[1:]
+		}
 		if rng.IntN(3) == 0 {
 			time.Sleep(time.Duration(rng.IntN(3000)) * time.Millisecond)
 		}

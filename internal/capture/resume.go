@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
+
+	"github.com/google/uuid"
 
 	"docket/internal/record"
 )
@@ -15,9 +18,14 @@ import (
 func (d *Drainer) open(ctx context.Context) error {
 	acked := d.opts.Spool.Acked()
 	t := newTracker()
+	old, err := d.loadCarried(t)
+	if err != nil {
+		return fmt.Errorf("read the open exchanges: %w", err)
+	}
 	if err := d.scan(ctx, record.Position{}, acked, func(rec record.SpoolRecord) { t.next(rec) }, func(_, _ record.Position) {}); err != nil {
 		return err
 	}
+	d.ended = slices.DeleteFunc(old, func(id uuid.UUID) bool { _, open := t.open[id]; return open })
 	saved, ok, err := d.savedEdges(acked)
 	if err != nil {
 		return err
@@ -107,7 +115,7 @@ func maxPosition(a, b record.Position) record.Position {
 
 // takeCorrupt adds a stretch that cannot be read to a plan.
 func (d *Drainer) takeCorrupt(p *plan, pos, end record.Position) {
-	p.add([]ref{{kind: refCorrupt, end: location{pos, max(end.Offset-pos.Offset, 0)}}})
+	p.add([]ref{{kind: refCorrupt, end: location{pos: pos, size: max(end.Offset-pos.Offset, 0)}}})
 	p.To = maxPosition(p.To, end)
 	if r := d.opts.Recorder; r != nil && r.ofThisLife(pos) {
 		p.records++

@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 
@@ -14,6 +15,7 @@ import (
 type location struct {
 	pos  record.Position
 	size int64
+	part int // not in the spool, but this part of the exchange's file, from 1; see carry.go
 }
 
 func (l location) isZero() bool { return l == location{} }
@@ -23,6 +25,20 @@ type openExchange struct {
 	id                   uuid.UUID
 	life                 uint64
 	begin, request, done location
+	carried              bool // it has a file of its own, which holds some of these
+}
+
+// oldest is the first position in the spool that is needed for the exchange.
+func (o openExchange) oldest() (pos record.Position, ok bool) {
+	for _, at := range []location{o.begin, o.request, o.done} {
+		if at.isZero() || at.part > 0 {
+			continue
+		}
+		if !ok || at.pos.Compare(pos) < 0 {
+			pos, ok = at.pos, true
+		}
+	}
+	return pos, ok
 }
 
 // Kinds of rows.
@@ -55,7 +71,7 @@ func newTracker() *tracker { return &tracker{open: make(map[uuid.UUID]openExchan
 
 // next takes the next record and returns the rows that it completes.
 func (t *tracker) next(rec record.SpoolRecord) []ref {
-	at := location{rec.Pos, int64(len(rec.Data))}
+	at := location{pos: rec.Pos, size: int64(len(rec.Data))}
 	if rec.Kind == KindGap {
 		return []ref{{kind: refGaps, end: at}}
 	}
@@ -88,7 +104,7 @@ func (t *tracker) next(rec record.SpoolRecord) []ref {
 	return nil
 }
 
-// boot ends the exchanges of other lives, in the order they began.
+// boot ends the exchanges of other lives, in the order of their ids, which is that of time.
 func (t *tracker) boot(head []byte) []ref {
 	life := lifeOf(head)
 	var died []ref
@@ -98,15 +114,15 @@ func (t *tracker) boot(head []byte) []ref {
 			delete(t.open, id)
 		}
 	}
-	slices.SortFunc(died, func(a, b ref) int { return a.open.begin.pos.Compare(b.open.begin.pos) })
+	slices.SortFunc(died, func(a, b ref) int { return bytes.Compare(a.open.id[:], b.open.id[:]) })
 	return died
 }
 
 // keepFrom is the oldest position that is still needed, or to.
 func (t *tracker) keepFrom(to record.Position) record.Position {
 	for _, o := range t.open {
-		if o.begin.pos.Compare(to) < 0 {
-			to = o.begin.pos
+		if pos, ok := o.oldest(); ok && pos.Compare(to) < 0 {
+			to = pos
 		}
 	}
 	return to
