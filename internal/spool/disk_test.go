@@ -1,8 +1,8 @@
 package spool_test
 
 import (
+	"bytes"
 	"errors"
-	"os"
 	"sync"
 	"syscall"
 	"testing"
@@ -19,7 +19,6 @@ type disk struct {
 	cutErr   error
 	syncErr  error
 	free     int64
-	files    []string
 }
 
 func newDisk() *disk { return &disk{room: -1, writeErr: syscall.ENOSPC, free: 1 << 40} }
@@ -64,23 +63,13 @@ func (d *disk) create(path string) (spool.SegmentFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.set(func() { d.files = append(d.files, path) })
-	return &diskFile{f, d}, nil
-}
-
-// size is the size of the file that was created last.
-func (d *disk) size(t *testing.T) int64 {
-	t.Helper()
-	info, err := os.Stat(d.files[len(d.files)-1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return info.Size()
+	return &diskFile{SegmentFile: f, disk: d}, nil
 }
 
 type diskFile struct {
 	spool.SegmentFile
 	disk *disk
+	top  int64 // end of the records written
 }
 
 func (f *diskFile) WriteAt(p []byte, off int64) (int, error) {
@@ -94,10 +83,19 @@ func (f *diskFile) WriteAt(p []byte, off int64) (int, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.room < 0 {
+		if len(bytes.Trim(p, "\x00")) > 0 { // not room that is filled ahead
+			f.top = max(f.top, off+int64(len(p)))
+		}
 		return f.SegmentFile.WriteAt(p, off)
 	}
-	n, err := f.SegmentFile.WriteAt(p[:min(int64(len(p)), d.room)], off)
-	d.room -= int64(n)
+	again := int64(0) // bytes that have their room already, if only room is short
+	if !errors.Is(d.writeErr, syscall.EIO) {
+		again = min(max(0, f.top-off), int64(len(p)))
+	}
+	allowed := min(int64(len(p)), again+d.room)
+	d.room -= allowed - again
+	n, err := f.SegmentFile.WriteAt(p[:allowed], off)
+	f.top = max(f.top, off+int64(n))
 	if err == nil && n < len(p) {
 		err = d.writeErr
 	}
@@ -110,6 +108,7 @@ func (f *diskFile) Truncate(size int64) error {
 	if f.disk.cutErr != nil {
 		return f.disk.cutErr
 	}
+	f.top = min(f.top, size)
 	return f.SegmentFile.Truncate(size)
 }
 

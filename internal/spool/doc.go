@@ -88,5 +88,6 @@
 //
 // Rejected: mapped memory (a stalled page fault holds up the whole process, a
 // full disk kills it), RWF_NOWAIT (ext4 refuses it for buffered writes),
-// compression on this path (it cost four times the write).
+// compression on this path (a prototype that compressed slowed a proxied call by
+// 27 % instead of 9 %).
 package spool

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -160,6 +161,34 @@ func TestLossAfterStallIsReported(t *testing.T) {
 		}
 		if st := s.Stats(); st.Lost[spool.ReasonNoSpace] != 2 {
 			t.Errorf("stats %+v", st)
+		}
+	})
+}
+
+func TestDiskBreaksWhileARecordIsWrittenAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDisk()
+		var losses []spool.Loss
+		s := d.open(t, stalling(t), spool.Options{OnLost: func(l spool.Loss) { losses = append(losses, l) }})
+		appendOne(t, s, 1, "before")
+		release := d.stall()
+		large := bytes.Repeat([]byte{'L'}, 2*spool.CopyLimit)
+		if _, err := s.Append(t.Context(), 2, large); !isStalled(err) {
+			t.Fatal(err)
+		}
+		clear(large)
+		d.set(func() { d.room, d.writeErr = int64(spool.FrameHeader+len(large)), syscall.EIO })
+		release()
+		synctest.Wait()
+		d.set(func() { d.room = -1 })
+		want := []spool.Loss{{Kind: 2, Bytes: len(large), Reason: spool.ReasonIO}}
+		if diff := cmp.Diff(want, losses); diff != "" {
+			t.Errorf("losses (-want +got):\n%s", diff)
+		}
+		appendOne(t, s, 3, "after")
+		got, _, corrupt := readAll(t, s, record.Position{})
+		if diff := cmp.Diff([]entry{{1, "before"}, {3, "after"}}, got); diff != "" || len(corrupt) != 1 || corrupt[0].Bytes != int64(spool.FrameHeader+len(large)) {
+			t.Errorf("records (-want +got):\n%s\ncorrupt: %v", diff, corrupt)
 		}
 	})
 }
