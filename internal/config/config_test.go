@@ -180,7 +180,7 @@ func TestFields(t *testing.T) {
 		{Key: "server.debug", Env: "DOCKET_SERVER_DEBUG", Type: "bool", Default: "false"},
 		{Key: "server.rate", Env: "DOCKET_SERVER_RATE", Type: "decimal", Default: "0.5"},
 		{Key: "server.workers", Env: "DOCKET_SERVER_WORKERS", Type: "number", Default: "0"},
-		{Key: "server.level", Env: "DOCKET_SERVER_LEVEL", Type: "number", Default: "0"},
+		{Key: "server.level", Env: "DOCKET_SERVER_LEVEL", Type: "number"},
 		{Key: "server.hosts", Env: "DOCKET_SERVER_HOSTS", Type: "list of string", Default: "localhost"},
 		{Key: "server.limits.depth", Env: "DOCKET_SERVER_LIMITS_DEPTH", Type: "number", Default: "3"},
 		{Key: "server.limits.keep", Env: "DOCKET_SERVER_LIMITS_KEEP", Type: "duration", Default: "30d"},

@@ -112,4 +112,6 @@ func fromEnvironment(t reflect.Type) bool {
 	}
 }
 
-func upper(key string) string { return strings.ToUpper(strings.ReplaceAll(key, "-", "_")) }
+func upper(key string) string {
+	return strings.ToUpper(strings.NewReplacer("-", "_", ".", "_").Replace(key))
+}

@@ -21,7 +21,7 @@ type Field struct {
 // section with its defaults, or a pointer to it.
 func Fields(section string, cfg any) []Field {
 	var out []Field
-	walk(&out, field{key: section}, section, envPrefix+upper(section), reflect.Indirect(reflect.ValueOf(cfg)))
+	walk(&out, field{key: section}, section, envPrefix+upper(section), reflect.Indirect(reflect.ValueOf(cfg)), true)
 	for i, f := range out {
 		for alias, long := range aliases() {
 			if f.Env == long {
@@ -32,11 +32,13 @@ func Fields(section string, cfg any) []Field {
 	return out
 }
 
-func walk(out *[]Field, f field, key, env string, v reflect.Value) {
+// walk adds the settings below a value. set says that its zero is a default and
+// not the lack of one.
+func walk(out *[]Field, f field, key, env string, v reflect.Value, set bool) {
 	t := v.Type()
 	if t.Kind() == reflect.Pointer {
 		if v.IsNil() {
-			v = reflect.New(t.Elem())
+			v, set = reflect.New(t.Elem()), false
 		}
 		v, t = v.Elem(), t.Elem()
 	}
@@ -47,20 +49,24 @@ func walk(out *[]Field, f field, key, env string, v reflect.Value) {
 			if env != "" {
 				subEnv += "_" + upper(sub.key)
 			}
-			walk(out, sub, join(key, sub.key), subEnv, v.FieldByIndex(sub.index))
+			walk(out, sub, join(key, sub.key), subEnv, v.FieldByIndex(sub.index), set)
 		}
 		return
 	case t.Kind() == reflect.Map && t.Elem().Kind() == reflect.Struct && !isText(t.Elem()):
-		walk(out, f, key+".<name>", "", newEntry(t.Elem()))
+		walk(out, f, key+".<name>", "", newEntry(t.Elem()), true)
 		return
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct && !isText(t.Elem()):
-		walk(out, f, key+"[]", "", newEntry(t.Elem()))
+		walk(out, f, key+"[]", "", newEntry(t.Elem()), true)
 		return
 	}
 	if !fromEnvironment(t) {
 		env = ""
 	}
-	*out = append(*out, Field{Key: key, Env: env, Type: typeName(t), Default: format(v), Doc: f.doc})
+	entry := Field{Key: key, Env: env, Type: typeName(t), Doc: f.doc}
+	if set {
+		entry.Default = format(v)
+	}
+	*out = append(*out, entry)
 }
 
 // field is one key of a struct.

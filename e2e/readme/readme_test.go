@@ -1,0 +1,144 @@
+package readme
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"docket/internal/capture"
+	"docket/internal/config"
+	"docket/internal/evaluate"
+	"docket/internal/judge"
+	"docket/internal/proxy"
+	"docket/internal/query"
+	"docket/internal/sampling"
+	"docket/internal/spool"
+	"docket/internal/store"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the settings table")
+
+const (
+	readmeFile  = "../../README.md"
+	exampleFile = "../../docket.example.yaml"
+)
+
+// section is one part of the settings with its defaults.
+type section struct {
+	name string
+	cfg  any
+}
+
+func sections() []section {
+	return []section{
+		{"proxy", proxy.DefaultConfig()},
+		{"capture", capture.DefaultConfig()},
+		{"capture.spool", spool.DefaultConfig()},
+		{"store", store.DefaultConfig()},
+		{"judge", judge.DefaultConfig()},
+		{"rubrics", map[string]judge.Rubric{}},
+		{"rules", []sampling.Rule{}},
+		{"evaluator", evaluate.DefaultConfig()},
+		{"evaluator.api", query.DefaultConfig()},
+	}
+}
+
+func table() string {
+	var b strings.Builder
+	b.WriteString("\n| key | variable | default | what it is |\n|---|---|---|---|\n")
+	for _, s := range sections() {
+		for _, f := range config.Fields(s.name, s.cfg) {
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.Key, code(f.Env), code(f.Default), doc(f))
+		}
+	}
+	return b.String() + "\n"
+}
+
+func code(s string) string {
+	if s == "" {
+		return ""
+	}
+	return "`" + s + "`"
+}
+
+func doc(f config.Field) string {
+	return strings.ReplaceAll(strings.TrimSuffix(f.Doc, "."), "|", `\|`)
+}
+
+// TestSettingsTable: the table has each setting with its variable and default.
+func TestSettingsTable(t *testing.T) {
+	data, err := os.ReadFile(readmeFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const begin, end = "<!-- settings -->", "<!-- /settings -->"
+	before, rest, ok1 := strings.Cut(string(data), begin)
+	got, after, ok2 := strings.Cut(rest, end)
+	if !ok1 || !ok2 {
+		t.Fatalf("README.md has no marks %s and %s", begin, end)
+	}
+	want := "\n" + table()
+	if *update {
+		if err := os.WriteFile(readmeFile, []byte(before+begin+want+end+after), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the settings table is out of date (make update): (-want +got)\n%s", diff)
+	}
+}
+
+// TestSettingsAreDescribed: no setting goes without a line of explanation.
+func TestSettingsAreDescribed(t *testing.T) {
+	for _, s := range sections() {
+		for _, f := range config.Fields(s.name, s.cfg) {
+			if f.Doc == "" {
+				t.Errorf("%s has no doc tag", f.Key)
+			}
+		}
+	}
+}
+
+// TestExample: the example is right as it stands.
+func TestExample(t *testing.T) {
+	cmd := exec.Command("go", "run", "docket/cmd/evaluator", "check", "--config", exampleFile)
+	for _, e := range os.Environ() {
+		if !strings.HasPrefix(e, "DOCKET_") {
+			cmd.Env = append(cmd.Env, e)
+		}
+	}
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	if !strings.Contains(out.String(), "ok: 3 rubrics, 3 rules") {
+		t.Errorf("evaluator check said:\n%s", out.String())
+	}
+}
+
+// TestCommandsExist: each make target that README.md names is in the Makefile.
+func TestCommandsExist(t *testing.T) {
+	readme, err := os.ReadFile(readmeFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	makefile, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range strings.Split(string(readme), "`make ")[1:] {
+		name, _, _ := strings.Cut(part, "`")
+		name, _, _ = strings.Cut(name, " ")
+		if !strings.Contains(string(makefile), "\n"+name+":") {
+			t.Errorf("README.md names make %s, which is not there", name)
+		}
+	}
+}

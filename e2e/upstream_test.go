@@ -1,0 +1,229 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// upstream is a scripted model API: the model that a request names says what it
+// does.
+type upstream struct {
+	*httptest.Server
+	gap      time.Duration // between the chunks of scenario load; set before the first call
+	mu       sync.Mutex
+	requests []seenRequest // guarded by mu
+	left     int           // guarded by mu: clients that left an endless stream
+}
+
+// seenRequest is what arrived of one call.
+type seenRequest struct {
+	Scenario string
+	Header   http.Header
+	Body     string
+}
+
+func newUpstream(t *testing.T) *upstream {
+	t.Helper()
+	u := &upstream{}
+	u.Server = httptest.NewServer(u)
+	t.Cleanup(u.Close)
+	return u
+}
+
+// seen returns the requests of one scenario.
+func (u *upstream) seen(scenario string) []seenRequest {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	var out []seenRequest
+	for _, r := range u.requests {
+		if r.Scenario == scenario {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func (u *upstream) leavers() int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.left
+}
+
+func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	var req struct {
+		Model    string `json:"model"`
+		Messages []struct {
+			Content string `json:"content"`
+		} `json:"messages"`
+	}
+	if err := json.Unmarshal(body, &req); err != nil || len(req.Messages) == 0 {
+		http.Error(w, "no chat request", http.StatusBadRequest)
+		return
+	}
+	scenario := strings.TrimPrefix(req.Model, "scripted-")
+	u.mu.Lock()
+	u.requests = append(u.requests, seenRequest{scenario, r.Header.Clone(), string(body)})
+	u.mu.Unlock()
+	id := replyID(req.Messages[len(req.Messages)-1].Content)
+	switch scenario {
+	case "text":
+		answer(w, http.StatusOK, completion(id, "stop", map[string]any{"role": "assistant", "content": replyText}))
+	case "tools":
+		answer(w, http.StatusOK, completion(id, "tool_calls", map[string]any{"role": "assistant", "content": nil, "tool_calls": toolCalls()[:1]}))
+	case "bad_request":
+		answer(w, http.StatusBadRequest, problem("invalid_request_error", "this model takes no greetings"))
+	case "rate_limited":
+		w.Header().Set("Retry-After", "7")
+		answer(w, http.StatusTooManyRequests, problem("rate_limit_error", "too many greetings"))
+	case "echo":
+		answer(w, http.StatusUnauthorized, problem("invalid_request_error", "bad credentials: "+credentials(r)))
+	case "stream":
+		u.stream(w, r, textChunks(id), 0)
+	case "load":
+		u.stream(w, r, textChunks(id), u.gap)
+	case "parallel_tools":
+		u.stream(w, r, toolChunks(id), 0)
+	case "cut":
+		u.stream(w, r, textChunks(id)[:4], 0)
+		panic(http.ErrAbortHandler)
+	case "leave":
+		u.stream(w, r, endlessChunks(id), 10*time.Millisecond)
+	default:
+		answer(w, http.StatusNotFound, problem("invalid_request_error", "no model "+req.Model))
+	}
+}
+
+// replyID is the provider's id of the answer to a question.
+func replyID(question string) string {
+	h := fnv.New64a()
+	io.WriteString(h, question)
+	return fmt.Sprintf("chatcmpl-e2e%016x", h.Sum64())
+}
+
+const replyText = "Grüße zurück, 世界! 👋 \"quoted\" <b>&amp;</b>"
+
+func toolCalls() []map[string]any {
+	call := func(id, name, args string) map[string]any {
+		return map[string]any{"id": id, "type": "function", "function": map[string]any{"name": name, "arguments": args}}
+	}
+	return []map[string]any{call("call_a", "weather", `{"city": "Köln"}`), call("call_b", "clock", `{"city":"東京"}`)}
+}
+
+func usage() map[string]any {
+	return map[string]any{"prompt_tokens": 21, "completion_tokens": 9, "total_tokens": 30}
+}
+
+func completion(id, finish string, message map[string]any) map[string]any {
+	return map[string]any{
+		"id": id, "object": "chat.completion", "created": 1700000000, "model": "scripted-2024-01-01",
+		"choices": []any{map[string]any{"index": 0, "message": message, "finish_reason": finish, "logprobs": nil}},
+		"usage":   usage(),
+	}
+}
+
+func problem(kind, message string) map[string]any {
+	return map[string]any{"error": map[string]any{"message": message, "type": kind, "param": nil, "code": nil}}
+}
+
+func answer(w http.ResponseWriter, status int, body map[string]any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Request-Id", "req-e2e")
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(body)
+}
+
+// chunk is one event of a stream; a nil delta makes the one with the usage.
+func chunk(id string, delta map[string]any, finish any) string {
+	choices := []any{}
+	body := map[string]any{"id": id, "object": "chat.completion.chunk", "created": 1700000000, "model": "scripted-2024-01-01", "usage": nil}
+	if delta == nil {
+		body["usage"] = usage()
+	} else {
+		choices = append(choices, map[string]any{"index": 0, "delta": delta, "finish_reason": finish, "logprobs": nil})
+	}
+	body["choices"] = choices
+	data, err := json.Marshal(body)
+	if err != nil {
+		panic(err)
+	}
+	return "data: " + string(data) + "\n\n"
+}
+
+func textChunks(id string) []string {
+	out := []string{chunk(id, map[string]any{"role": "assistant", "content": ""}, nil)}
+	for part := range strings.SplitAfterSeq(replyText, " ") {
+		out = append(out, chunk(id, map[string]any{"content": part}, nil))
+	}
+	return append(out, chunk(id, map[string]any{}, "stop"), chunk(id, nil, nil), "data: [DONE]\n\n")
+}
+
+// toolChunks interleaves the arguments of two calls.
+func toolChunks(id string) []string {
+	out := []string{chunk(id, map[string]any{"role": "assistant", "content": nil}, nil)}
+	part := func(i int, more map[string]any) {
+		more["index"] = i
+		out = append(out, chunk(id, map[string]any{"tool_calls": []any{more}}, nil))
+	}
+	calls := toolCalls()
+	for i, c := range calls {
+		f := c["function"].(map[string]any)
+		part(i, map[string]any{"id": c["id"], "type": "function", "function": map[string]any{"name": f["name"], "arguments": ""}})
+	}
+	for at := range 4 {
+		for i, c := range calls {
+			args := []rune(c["function"].(map[string]any)["arguments"].(string))
+			n := (len(args) + 3) / 4
+			part(i, map[string]any{"function": map[string]any{"arguments": string(args[min(at*n, len(args)):min((at+1)*n, len(args))])}})
+		}
+	}
+	return append(out, chunk(id, map[string]any{}, "tool_calls"), chunk(id, nil, nil), "data: [DONE]\n\n")
+}
+
+func endlessChunks(id string) []string {
+	return slices.Repeat([]string{chunk(id, map[string]any{"content": "on "}, nil)}, 2000)
+}
+
+func (u *upstream) stream(w http.ResponseWriter, r *http.Request, chunks []string, gap time.Duration) {
+	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	w.WriteHeader(http.StatusOK)
+	for _, c := range chunks {
+		if _, err := io.WriteString(w, c); err != nil {
+			return
+		}
+		w.(http.Flusher).Flush()
+		if gap == 0 {
+			continue
+		}
+		select {
+		case <-r.Context().Done():
+			u.mu.Lock()
+			u.left++
+			u.mu.Unlock()
+			return
+		case <-time.After(gap):
+		}
+	}
+}
+
+// credentials repeats every secret of the request, as careless servers do.
+func credentials(r *http.Request) string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
+		out = append(out, name+"="+strings.Join(r.Header[name], ","))
+	}
+	return strings.Join(append(out, "query="+r.URL.RawQuery, "key="+r.URL.Query().Get("key")), "; ")
+}
