@@ -179,6 +179,11 @@ func (s *session) complete(ctx context.Context, req openai.ChatCompletionRequest
 	if err != nil {
 		return openai.ChatCompletionChoice{}, d, err
 	}
+	// The library stops reading at the end of the object; what follows makes it
+	// something else.
+	if _, fail := parse(d.answer); fail != nil {
+		return openai.ChatCompletionChoice{}, d, fail
+	}
 	if res.Model != "" {
 		s.model = res.Model
 	}

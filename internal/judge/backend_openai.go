@@ -2,6 +2,7 @@ package judge
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -85,7 +86,7 @@ func (o openAI) body(r request) []byte {
 	if o.config.Input == inputText {
 		req.Input = []any{openAIMessage{Role: "user", Content: []any{openAIPart{Type: "input_text", Text: string(encode(r.shown.state))}}}}
 	} else {
-		b := itemBuilder{shown: r.shown}
+		b := itemBuilder{shown: r.shown, keys: slices.ContainsFunc(r.questions, func(q question) bool { return q.criterion.Question != nil })}
 		req.Input = b.build()
 	}
 	return encode(req)
@@ -95,6 +96,7 @@ func (o openAI) body(r request) []byte {
 // a call with its id, so ids are made up where the recorded ones do not match.
 type itemBuilder struct {
 	shown shown
+	keys  bool // also give what own questions may name: response, user_message, tool_calls
 	items []any
 	open  []string // ids of calls without an output yet
 	calls int
@@ -128,6 +130,12 @@ func (b *itemBuilder) extra() map[string]any {
 	}
 	if s.Expected != "" {
 		out["expected"] = s.Expected
+	}
+	if b.keys {
+		out["response"], out["user_message"] = s.Response, s.UserMessage
+		if s.ToolCalls != nil {
+			out["tool_calls"] = s.ToolCalls
+		}
 	}
 	return out
 }

@@ -3,9 +3,12 @@ package judge
 import (
 	"context"
 	"math"
+	"slices"
+	"strconv"
 	"strings"
 
 	openai "github.com/sashabaranov/go-openai"
+	"github.com/tidwall/gjson"
 
 	"docket/internal/record"
 )
@@ -32,10 +35,16 @@ func (s *session) logprobs(ctx context.Context) (out reply, have bool) {
 		return s.fail(err, record.MethodLogprobs), true
 	case choice.Message.Refusal != "" || choice.FinishReason == openai.FinishReasonContentFilter:
 		return one(refusalAnswer(choice), record.MethodLogprobs), true
-	case choice.LogProbs == nil || len(choice.LogProbs.Content) == 0:
+	}
+	positions, have := readPositions(d.answer)
+	if !have {
 		return reply{}, false
 	}
-	return one(labelAnswer(choice.LogProbs.Content, s.chat.config.MinLabelMass), record.MethodLogprobs), true
+	a := labelAnswer(positions, s.chat.config.MinLabelMass)
+	if a.reason == record.ReasonMalformed {
+		return failed(1, record.MethodLogprobs, a.reason, a.detail), true
+	}
+	return one(a, record.MethodLogprobs), true
 }
 
 func (s *session) completeLogprobs(ctx context.Context, top int) (openai.ChatCompletionChoice, *doer, error) {
@@ -67,44 +76,98 @@ func refusalAnswer(c openai.ChatCompletionChoice) answer {
 	return unanswered(record.ReasonRefused, detail)
 }
 
+// position is one place in an answer: the token that stands there and all that
+// could have, with their log-probabilities.
+type position struct {
+	token string
+	alts  []alternative
+	bad   bool // something there is not a token with a number
+}
+
+type alternative struct {
+	token string
+	lp    float64
+}
+
+// readPositions reads the log-probabilities out of the answer itself: the
+// library takes a number that is missing for 0, which would be certainty.
+func readPositions(body []byte) (out []position, have bool) {
+	doc, err := parse(body)
+	if err != nil {
+		return nil, false
+	}
+	content := doc.Get("choices.0.logprobs.content")
+	for _, v := range content.Array() {
+		p := position{token: text(v, "token")}
+		p.add(v)
+		alts, _ := members(v, "top_logprobs")
+		for _, alt := range alts.Array() {
+			p.add(alt)
+		}
+		out = append(out, p)
+	}
+	return out, len(out) > 0
+}
+
+func (p *position) add(v gjson.Result) {
+	token, n := members(v, "token")
+	lp, m := members(v, "logprob")
+	if n != 1 || m != 1 || token.Type != gjson.String || lp.Type != gjson.Number {
+		p.bad = true
+		return
+	}
+	f, err := strconv.ParseFloat(lp.Raw, 64)
+	if err != nil {
+		p.bad = true
+		return
+	}
+	if !slices.ContainsFunc(p.alts, func(a alternative) bool { return a.token == token.Str }) {
+		p.alts = append(p.alts, alternative{token.Str, f})
+	}
+}
+
 // labelAnswer reads the first token that is more than spaces and markup. Of the
 // tokens that could have stood there, those that mean yes and those that mean
 // no are summed up; p is the share of yes among them, mass what they hold
 // together.
-func labelAnswer(content []openai.LogProb, minMass float64) answer {
-	for i, at := range content {
+func labelAnswer(positions []position, minMass float64) answer {
+	for i, at := range positions {
 		if i >= leadingTokens {
 			break
 		}
-		if label(at.Token) != "" {
-			return positionAnswer(at, minMass)
+		if at.bad {
+			return unanswered(record.ReasonMalformed, "a token without a log-probability")
+		}
+		if label(at.token) != "" {
+			return at.answer(minMass)
 		}
 	}
+	return noLabel(minMass)
+}
+
+// noLabel is the answer when neither yes nor no could have been said.
+func noLabel(minMass float64) answer {
 	mass := 0.0
 	return trusted(answer{mass: &mass}, max(minMass, math.SmallestNonzeroFloat64))
 }
 
-func positionAnswer(at openai.LogProb, minMass float64) answer {
-	found := map[string]float64{at.Token: at.LogProb}
-	for _, alt := range at.TopLogProbs {
-		found[alt.Token] = alt.LogProb
-	}
+func (p position) answer(minMass float64) answer {
 	var yes, no, all float64
 	smallest := 1.0
-	for token, lp := range found {
-		if lp <= absent {
+	for _, alt := range p.alts {
+		if alt.lp <= absent {
 			continue
 		}
-		p := math.Exp(lp)
-		if math.IsNaN(p) || p > massSlack {
+		prob := math.Exp(alt.lp)
+		if prob > massSlack {
 			return unanswered(record.ReasonOutOfRange, "a log-probability is above 0")
 		}
-		all, smallest = all+p, min(smallest, p)
-		switch label(token) {
+		all, smallest = all+prob, min(smallest, prob)
+		switch label(alt.token) {
 		case "yes":
-			yes += p
+			yes += prob
 		case "no":
-			no += p
+			no += prob
 		}
 	}
 	if all > massSlack {
@@ -112,7 +175,7 @@ func positionAnswer(at openai.LogProb, minMass float64) answer {
 	}
 	mass := min(yes+no, 1)
 	if mass == 0 {
-		return trusted(answer{mass: &mass}, max(minMass, math.SmallestNonzeroFloat64))
+		return noLabel(minMass)
 	}
 	return trusted(sides(yes, no, min(smallest, max(1-all, 0)), mass), minMass)
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"docket/internal/judge"
+	"docket/internal/judge/judgetest"
 	"docket/internal/record"
 )
 
@@ -116,7 +117,7 @@ func readJSON(t *testing.T, file string, to any) {
 
 func runFieldCase(t *testing.T, c fieldCase, input []byte) {
 	t.Helper()
-	script, unit := []scripted{{Status: c.Judge.HTTPStatus, Body: input}}, sampleUnit()
+	script, unit := []scripted{{Status: c.Judge.HTTPStatus, Body: input}}, judgetest.Unit()
 	switch c.Judge.Wire {
 	case "judge-scenario":
 		var s struct {
@@ -134,7 +135,7 @@ func runFieldCase(t *testing.T, c fieldCase, input []byte) {
 	b := formatOfWire(c.Judge.Wire)
 	b.URL = url
 	var waits []time.Duration
-	j := newJudge(t, b, judge.Rubric{Criteria: c.Judge.Criteria}, &waits)
+	j := judgetest.New(t, b, judge.Rubric{Criteria: c.Judge.Criteria}, &waits)
 	got := j.Judge(t.Context(), "r", unit)
 	if c.ID == "E30" {
 		// Package sampling keeps such a reply away from the judge. When a rule
@@ -220,12 +221,12 @@ func unitFromCase(t *testing.T, input []byte) judge.Unit {
 	if err := json.Unmarshal(input, &r); err != nil {
 		t.Fatal(err)
 	}
-	inf, body := sampleInference(), record.Body{}
+	inf, body := judgetest.Inference(), record.Body{}
 	inf.Complete = r.Complete
 	for _, m := range r.Messages {
-		body.Input = append(body.Input, message(m.Role, m.Content))
+		body.Input = append(body.Input, judgetest.Message(m.Role, m.Content))
 	}
-	body.Output = []record.Message{message("assistant", r.Reply.Text)}
+	body.Output = []record.Message{judgetest.Message("assistant", r.Reply.Text)}
 	u, _ := judge.UnitFrom(inf, body)
 	return u
 }

@@ -17,7 +17,7 @@ import (
 
 // Options is what a Judge is given by the program. Everything may be left out.
 type Options struct {
-	Client *http.Client // default: one of its own, without redirects
+	Client *http.Client // its transport and cookies; redirects are never followed
 	Log    *slog.Logger
 
 	// Spent says what a rubric has used since the start of a day, so that
@@ -32,15 +32,17 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Client == nil {
+	client := http.Client{}
+	if o.Client != nil {
+		client = *o.Client
+	} else {
 		t := http.DefaultTransport.(*http.Transport).Clone()
 		t.MaxIdleConnsPerHost = 64
-		o.Client = &http.Client{
-			Transport: t,
-			// A redirect would carry judged content to another address.
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		}
+		client.Transport = t
 	}
+	// A redirect would carry judged content to an address that nobody chose.
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	o.Client = &client
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}

@@ -15,6 +15,7 @@ const (
 	FlagSteering    = "steering_suspected" // the content seems to try to influence its grading
 	FlagCalibrated  = "calibrated"         // the probability is the calibrated one
 	FlagBound       = "bound"              // the probability is the bound of an interval that lies on one side of the threshold
+	FlagSameModel   = "same_model"         // the judge is the judged model
 	FlagReasonAfter = "reason_afterwards"  // the sentence was asked for after the outcome was known
 )
 
@@ -58,6 +59,9 @@ func (r *run) flags(res *result) []string {
 		}
 		if c.shown.trimmed != "" {
 			out = append(out, FlagTrimmed)
+		}
+		if c.model != "" && c.model == r.unit.Inference.RequestModel {
+			out = append(out, FlagSameModel)
 		}
 	}
 	if r.unit.Partial {

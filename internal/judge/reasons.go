@@ -23,7 +23,8 @@ func (r *run) explainFailures(ctx context.Context) {
 		if fail != nil {
 			return
 		}
-		r.register(c)
+		r.name(c)
+		r.calls = append(r.calls, c)
 		explain := &member{name: m.name, config: m.config, profile: m.profile, backend: explainer{b}, slots: m.slots, limit: m.limit}
 		c.reply = explain.ask(withTraceParent(ctx, r.traceID, c.spanID), r.j.options.Now, request{
 			shown: c.shown, questions: c.questions, model: c.model, system: r.p.rubric.System, user: r.p.rubric.User,

@@ -20,9 +20,7 @@ type run struct {
 	spanID  string
 	results []result
 	canary  *answer
-
-	mu    sync.Mutex // guards calls: requests of one run may be under way together
-	calls []*call
+	calls   []*call // those that were made, in order
 }
 
 // result is what is known about one criterion.
@@ -123,6 +121,9 @@ func (r *run) askMember(ctx context.Context, m *member, questions []question, fa
 	}
 	wg.Wait()
 	for _, c := range calls {
+		if c.id != "" {
+			r.calls = append(r.calls, c)
+		}
 		r.take(c)
 		for i, a := range c.reply.answers {
 			if another(a) {
@@ -183,7 +184,7 @@ func (r *run) askOnce(ctx context.Context, m *member, questions []question, fall
 	if hit, ok := r.j.cache.get(key); ok && m.profile.format != formatRule {
 		zero := uint64(0)
 		c.reply, c.cached, c.cost = hit, true, &zero
-		r.register(c)
+		r.name(c)
 		return c
 	}
 	done, fail := r.j.budget.reserve(ctx, r.p, c)
@@ -191,7 +192,7 @@ func (r *run) askOnce(ctx context.Context, m *member, questions []question, fall
 		c.reply = failed(len(questions), methodOf(m.profile.format), fail.reason, fail.message)
 		return c
 	}
-	r.register(c)
+	r.name(c)
 	c.reply = m.ask(withTraceParent(ctx, r.traceID, c.spanID), r.j.options.Now, request{
 		shown: c.shown, questions: c.questions, model: c.model, system: r.p.rubric.System, user: r.p.rubric.User,
 	})
@@ -201,12 +202,9 @@ func (r *run) askOnce(ctx context.Context, m *member, questions []question, fall
 	return c
 }
 
-// register gives a call that is made its place in the record.
-func (r *run) register(c *call) {
+// name gives a call that is made its ids.
+func (r *run) name(c *call) {
 	c.id, c.spanID, c.started = r.j.options.NewID(), hexID(r.j.options.NewID(), 16), r.j.options.Now()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.calls = append(r.calls, c)
 }
 
 // show renders the unit for the judge and completes the questions, whose
