@@ -103,19 +103,20 @@ func (l *Loop) Run(ctx context.Context) error {
 		return stopped(err)
 	}
 	t := newTracker(start)
+	reader, writer := l.newReader(t), l.newWriter(t) // both read the tracker as it is at the start
 	units := make(chan unit)
 	results := make(chan result)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
 		defer close(units)
-		return l.newReader(t).run(ctx, units)
+		return reader.run(ctx, units)
 	})
 	g.Go(func() error {
 		defer close(results)
 		l.work(ctx, units, results)
 		return nil
 	})
-	g.Go(func() error { return l.newWriter(t).run(ctx, results) })
+	g.Go(func() error { return writer.run(ctx, results) })
 	return stopped(g.Wait())
 }
 
