@@ -16,10 +16,7 @@ import (
 const evaluatorTimeout = time.Minute
 
 func evaluatorContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(ctx, evaluatorTimeout)
-	return clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{
-		"max_execution_time": int(evaluatorTimeout / time.Second),
-	})), cancel
+	return readContext(ctx, evaluatorTimeout, clickhouse.Settings{})
 }
 
 // Now is the clock of the server, which sets Candidate.InsertedAt.
@@ -69,8 +66,6 @@ func (s *Store) Candidates(ctx context.Context, q record.CandidateQuery) ([]reco
 
 // JudgedIDs says which of these verdicts exist.
 func (s *Store) JudgedIDs(ctx context.Context, verdictIDs []string) (map[string]bool, error) {
-	ctx, cancel := evaluatorContext(ctx)
-	defer cancel()
 	query, err := s.queries.render("judged_ids.sql", nil)
 	if err != nil {
 		return nil, err

@@ -26,11 +26,16 @@ func limitOf(n int) int {
 
 // page bounds a query for a person: its time and its memory in the server.
 func (s *Store) page(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.QueryTimeout)
-	return clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{
-		"max_execution_time": int(s.cfg.QueryTimeout / time.Second),
-		"max_memory_usage":   int64(s.cfg.QueryMemory),
-	})), cancel
+	return readContext(ctx, s.cfg.QueryTimeout, clickhouse.Settings{"max_memory_usage": int64(s.cfg.QueryMemory)})
+}
+
+// readContext bounds a query in time. Without the setting the server scans parts
+// of less than a million rows, though a projection would find the id.
+func readContext(ctx context.Context, limit time.Duration, set clickhouse.Settings) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	set["max_execution_time"] = int(limit / time.Second)
+	set["min_table_rows_to_use_projection_index"] = 0
+	return clickhouse.Context(ctx, clickhouse.WithSettings(set)), cancel
 }
 
 // selectRows renders a query over t and reads its rows.

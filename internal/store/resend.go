@@ -68,6 +68,8 @@ type moments map[string]time.Time
 
 // lookUp runs a query that returns one string column, for ids in chunks.
 func (s *Store) lookUp(ctx context.Context, query string, ids []string, times moments) (idSet, error) {
+	ctx, cancel := evaluatorContext(ctx)
+	defer cancel()
 	found := make(idSet)
 	for chunk := range slices.Chunk(ids, idChunk) {
 		args := []any{named("ids", chunk)}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"sync"
 	"time"
 
@@ -32,6 +33,8 @@ type Store struct {
 	migrated  bool // guarded by migrateMu
 }
 
+const idleTimeout = 30 * time.Second
+
 // Open prepares a store. It does not dial: the server may be down or have no
 // database yet. Ping asks whether it answers.
 func Open(_ context.Context, cfg Config, log *slog.Logger) (*Store, error) {
@@ -56,6 +59,12 @@ func Open(_ context.Context, cfg Config, log *slog.Logger) (*Store, error) {
 	}
 	// An insert's encoded block would otherwise stay with its connection.
 	opts.FreeBufOnConnRelease = true
+	// The driver leaves the connection of a refused handshake open until it has
+	// been idle for long; a store that is retried would gather them.
+	opts.TransportFunc = func(t *http.Transport) (http.RoundTripper, error) {
+		t.IdleConnTimeout = idleTimeout
+		return t, nil
+	}
 	opts.ClientInfo.Products = append(opts.ClientInfo.Products, struct{ Name, Version string }{"docket", "1"})
 	conn, err := clickhouse.Open(opts)
 	if err != nil {
