@@ -1,5 +1,3 @@
-// Command evaluator judges what the proxy recorded, and serves the page and the
-// read API. "evaluator help" lists its verbs.
 package main
 
 import (

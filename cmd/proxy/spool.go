@@ -21,25 +21,37 @@ func (p spoolPort) Reader(from record.Position) (capture.SpoolReader, error) {
 	return readerPort{r}, nil
 }
 
+// ReadAt returns the record at pos.
+func (p spoolPort) ReadAt(pos record.Position) (record.SpoolRecord, error) {
+	r, err := p.Spool.ReadAt(pos)
+	return r, corrupt(err)
+}
+
 // BacklogBytes is what is not delivered.
 func (p spoolPort) BacklogBytes() int64 { return p.Stats().Backlog }
 
 type readerPort struct{ *spool.Reader }
 
-// Next returns the next record. A corrupt stretch says where it ends.
+// Next returns the next record.
 func (p readerPort) Next(ctx context.Context) (record.SpoolRecord, error) {
 	r, err := p.Reader.Next(ctx)
-	var bad *spool.CorruptError
-	if errors.As(err, &bad) {
-		err = corruptError{bad}
-	}
-	return r, err
+	return r, corrupt(err)
 }
 
 // Close ends the reading.
 func (p readerPort) Close() error {
 	p.Reader.Close()
 	return nil
+}
+
+// corrupt gives the error about an unreadable stretch the method that capture
+// asks for.
+func corrupt(err error) error {
+	var bad *spool.CorruptError
+	if errors.As(err, &bad) {
+		return corruptError{bad}
+	}
+	return err
 }
 
 type corruptError struct{ *spool.CorruptError }
