@@ -98,6 +98,7 @@ func (r *rig) startEvaluator() {
 	r.t.Helper()
 	r.evaluator = start(r.t, "evaluator", r.dir, r.env, "serve", "--config", "docket.yaml")
 	r.evaluator.awaitListening(r.apiAddr)
+	await(r.t, "tables to read from", time.Minute, func() bool { return reads(r, "/api/v1/verdicts") })
 }
 
 func (r *rig) base() string { return "http://" + r.proxyAddr + "/v1" }

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"os"
@@ -33,7 +34,7 @@ func parseDemo(args []string, stdout io.Writer) (demoOptions, error) {
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:8080", "address of the proxy")
 	flags.StringVar(&o.apiListen, "api-listen", "127.0.0.1:8081", "address of the page and the read API")
 	flags.StringVar(&o.opsListen, "ops-listen", "127.0.0.1:8082", "address of the proxy's metrics")
-	flags.IntVar(&o.conversations, "conversations", 300, "how many conversations to play at once")
+	flags.IntVar(&o.conversations, "conversations", 300, "how many conversations to play at the start")
 	flags.DurationVar(&o.every, "every", 5*time.Second, "pause between further conversations")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -49,19 +50,26 @@ func parseDemo(args []string, stdout io.Writer) (demoOptions, error) {
 	return o, nil
 }
 
-// demoVerb serves the scripted upstream and judge, and runs everything with
-// them.
 func demoVerb(ctx context.Context, args []string, getenv func(string) string, stdout io.Writer) error {
 	d, err := parseDemo(args, stdout)
 	if err != nil {
 		return err
 	}
+	bin, err := ownFolder()
+	if err != nil {
+		return err
+	}
+	return d.run(ctx, bin, getenv, stdout)
+}
+
+// run serves the scripted upstream and judge, and runs everything with them.
+func (d demoOptions) run(ctx context.Context, bin string, getenv func(string) string, stdout io.Writer) error {
 	scenes, err := loadScenes()
 	if err != nil {
 		return err
 	}
 	stdout = &lockedWriter{out: stdout}
-	o := options{data: d.data}
+	o := options{bin: bin, data: d.data}
 	if err := o.inspect(getenv); err != nil {
 		return err
 	}
@@ -129,7 +137,7 @@ func serveLoopback(ctx context.Context, group *errgroup.Group, handler http.Hand
 	return "http://" + ln.Addr().String(), nil
 }
 
-// play sends the first conversations at once and then one now and again, so
+// play sends the first conversations close together, then one now and again, so
 // that the page has something to show live.
 func (d demoOptions) play(ctx context.Context, scenes []scene, stdout io.Writer) error {
 	traffic := demoTraffic{base: "http://" + d.listen + "/v1", scenes: scenes, client: &http.Client{Timeout: time.Minute}}
@@ -141,20 +149,15 @@ func (d demoOptions) play(ctx context.Context, scenes []scene, stdout io.Writer)
 		fmt.Fprintf(stdout, "%-15s | %s\n", "docket", fmt.Sprintf(format, args...))
 	}
 	say("playing %d conversations; see them at http://%s", d.conversations, d.apiListen)
-	if err := traffic.play(ctx, 0, d.conversations); err != nil {
+	if err := traffic.play(ctx, 0, d.conversations, demoPace); err != nil {
 		return fmt.Errorf("play the demo: %w", err)
 	}
 	say("played; one more every %s until you press Ctrl-C", d.every)
-	tick := time.NewTicker(d.every)
-	defer tick.Stop()
-	for n := d.conversations; ; n++ {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-		if err := traffic.play(ctx, n, n+1); err != nil && ctx.Err() == nil {
-			return fmt.Errorf("play the demo: %w", err)
-		}
+	if err := traffic.play(ctx, d.conversations, math.MaxInt32, d.every); err != nil {
+		return fmt.Errorf("play the demo: %w", err)
 	}
+	return nil
 }
+
+// demoPace spreads the first conversations over some time.
+const demoPace = 80 * time.Millisecond

@@ -32,12 +32,19 @@ type demoMessageIn struct {
 	ToolCalls  []any  `json:"tool_calls,omitempty"`
 }
 
-// play sends the conversations from first up to last, a few at a time.
-func (d demoTraffic) play(ctx context.Context, first, last int) error {
+// play sends n conversations from the first on, one every pace, until ctx ends.
+func (d demoTraffic) play(ctx context.Context, first, n int, pace time.Duration) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(6)
-	for n := first; n < last && ctx.Err() == nil; n++ {
-		group.Go(func() error { return d.conversation(ctx, newPlot(d.scenes, n)) })
+	tick := time.NewTicker(pace)
+	defer tick.Stop()
+	for i := range n {
+		select {
+		case <-ctx.Done():
+			return group.Wait()
+		case <-tick.C:
+		}
+		group.Go(func() error { return d.conversation(ctx, newPlot(d.scenes, first+i)) })
 	}
 	return group.Wait()
 }

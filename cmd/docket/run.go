@@ -46,6 +46,10 @@ func runVerb(ctx context.Context, args []string, getenv func(string) string, std
 	if err := o.inspect(getenv); err != nil {
 		return err
 	}
+	var err error
+	if o.bin, err = ownFolder(); err != nil {
+		return err
+	}
 	return supervise(ctx, o, stdout)
 }
 
@@ -60,12 +64,16 @@ func (o *options) inspect(getenv func(string) string) error {
 	}
 	o.store = getenv("DOCKET_STORE") != "" || getenv("DOCKET_STORE_DSN") != "" || has(store, "dsn")
 	o.spool = getenv("DOCKET_CAPTURE_SPOOL_DIR") != "" || has(capture, "spool", "dir")
+	return nil
+}
+
+// ownFolder is where the other commands are too.
+func ownFolder() (string, error) {
 	exe, err := os.Executable()
 	if err != nil {
-		return err
+		return "", err
 	}
-	o.bin = filepath.Dir(exe)
-	return nil
+	return filepath.Dir(exe), nil
 }
 
 // has says whether a decoded section has a value at the path of keys.
