@@ -138,7 +138,7 @@ func messagesResponse(v value, r *reply) {
 		return
 	}
 	if !v.get("content").given() && !v.get("stop_reason").given() {
-		r.bad = true
+		r.unknown(v)
 		return
 	}
 	r.startMessage(v)

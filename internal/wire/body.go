@@ -84,7 +84,7 @@ func (r *reply) event(f format, e event) {
 			}
 			return
 		}
-		if f.scan != nil && b == '{' && r.status < 400 && e.name != "error" {
+		if f.scan != nil && r.picked && r.instead.response == nil && b == '{' && r.status < 400 && e.name != "error" {
 			f.scan(c, r)
 		} else if v := c.value(); !c.failed() {
 			r.take(f, e.name, v)
@@ -99,28 +99,70 @@ func (r *reply) event(f format, e event) {
 // take hands one JSON value to the API's reader, after a look for an error.
 func (r *reply) take(f format, name string, v value) {
 	if v.isArray() {
-		for item := range v.items() {
-			if item.isObject() {
-				r.take(f, name, item)
-			}
-		}
+		r.takeList(f, name, v)
 		return
 	}
 	if r.status >= 400 || name == "error" {
 		r.takeError(v)
 		return
 	}
-	if r.stream && f.event != nil {
+	f = r.pick(f, v)
+	switch {
+	case f.scan != nil && r.stream:
+		f.scan(&cursor{s: v.raw}, r)
+	case f.event != nil && r.stream:
 		f.event(name, v, r)
-		return
+	default:
+		f.response(v, r)
 	}
-	f.response(v, r)
+}
+
+// takeList takes a list of values as a stream of them, which is what it is with
+// Gemini. One that is cut off says nothing.
+func (r *reply) takeList(f format, name string, v value) {
+	c := cursor{s: v.raw}
+	for ok := c.enter('['); ok; ok = c.more(']') {
+		item := c.value()
+		if c.failed() || !item.isObject() {
+			continue
+		}
+		r.stream = r.stream || f.api == APIGemini && r.status < 400
+		r.take(f, name, item)
+	}
+}
+
+// pick returns the format that the answer really has. It looks at the first
+// value that tells.
+func (r *reply) pick(f format, v value) format {
+	if r.picked {
+		if r.instead.response != nil {
+			return r.instead
+		}
+		return f
+	}
+	shape := shapeOf(v)
+	r.picked = shape != ""
+	if shape == "" || shape == f.api || f.operation != opChat && f.operation != opGenerate {
+		return f
+	}
+	r.instead = formatNamed(shape)
+	return r.instead
 }
 
 // takeError notes the error that a value describes.
 func (r *reply) takeError(v value) {
 	kind, message := errorOf(v)
 	r.fail(kind, clip(message))
+}
+
+// unknown notes a JSON answer without the shape of its API: an error in a form
+// of its own, or nothing that can be understood.
+func (r *reply) unknown(v value) {
+	if kind, message := errorOf(v); message != "" {
+		r.fail(kind, clip(message))
+		return
+	}
+	r.bad = true
 }
 
 // readError takes a body for the text of an error: what is not JSON.
@@ -140,6 +182,9 @@ func (r *reply) readError(body string) {
 	if r.status < 400 {
 		r.bad = true
 		return
+	}
+	if v, _, ok := parse(body); ok && v.isString() {
+		body = v.text()
 	}
 	r.fail("", clip(plainText(body)))
 }

@@ -72,7 +72,13 @@ func chatMessage(v value) record.Message {
 // chatResponse reads a JSON answer of the chat completions API.
 func chatResponse(v value, r *reply) {
 	chatScan(&cursor{s: v.raw}, r)
-	r.done = r.done || r.whole && !r.stream
+	switch {
+	case r.failed:
+	case r.known:
+		r.done = r.done || r.whole && !r.stream
+	default:
+		r.unknown(v)
+	}
 }
 
 // chatPiece is what a chunk or an answer says of one choice.
@@ -92,6 +98,7 @@ func chatScan(c *cursor, r *reply) bool {
 		pieces    = store[:0]
 		id, model string
 		usage     value
+		known     bool
 		failed    bool
 	)
 	c.peek()
@@ -103,7 +110,7 @@ func chatScan(c *cursor, r *reply) bool {
 		case "model":
 			model, _ = c.str()
 		case "choices":
-			pieces = chatPieces(c, pieces[:0])
+			pieces, known = chatPieces(c, pieces[:0]), true
 		case "usage":
 			if u := c.value(); u.isObject() {
 				usage = u
@@ -121,6 +128,7 @@ func chatScan(c *cursor, r *reply) bool {
 	if c.failed() && (r.stream || c.bad) {
 		return false
 	}
+	r.known = r.known || known
 	r.id, r.model = cmp.Or(r.id, id), cmp.Or(r.model, model)
 	if usage.isObject() {
 		r.usage = usage

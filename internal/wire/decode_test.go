@@ -2,10 +2,11 @@ package wire_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"docket/internal/wire"
 )
@@ -16,6 +17,10 @@ func FuzzDecode(f *testing.F) {
 		if x := c.exchange(); len(x.Request)+len(x.Response) < 4096 {
 			f.Add(x.Path, c.header["content-type"], c.header["content-encoding"], x.Request, x.Response, uint16(x.Status), x.RequestCut)
 		}
+	}
+	for _, file := range goldenFiles(f) {
+		x := readGolden(f, file).exchange
+		f.Add(x.Path, x.ResponseHeader["content-type"], "", x.Request, x.Response, uint16(x.Status), x.RequestCut)
 	}
 	f.Fuzz(func(t *testing.T, path, contentType, encoding string, request, response []byte, status uint16, cut bool) {
 		checkSound(t, wire.DecodeUnfenced(wire.Exchange{
@@ -77,25 +82,6 @@ func BenchmarkDecodeImage(b *testing.B) {
 	}
 }
 
-// TestBomb: a body that grows without measure when decoded is cut at the bound.
-func TestBomb(t *testing.T) {
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	chunk := bytes.Repeat([]byte("data: {}\n\n"), 1<<16)
-	for range 40 {
-		if _, err := z.Write(chunk); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	d := wire.Decode(wire.Exchange{Method: "POST", Path: "/v1/chat/completions", Status: 200, Response: b.Bytes(), ResponseHeader: map[string]string{"content-encoding": "gzip"}})
-	if len(d.Response) != wire.MaxDecoded || !d.ResponseCut || d.Complete {
-		t.Errorf("%d bytes, cut %v, complete %v", len(d.Response), d.ResponseCut, d.Complete)
-	}
-}
-
 // TestDeepNesting: neither stack nor time runs out.
 func TestDeepNesting(t *testing.T) {
 	deep := strings.Repeat("[", 4<<20)
@@ -104,5 +90,46 @@ func TestDeepNesting(t *testing.T) {
 		if !d.Undecodable {
 			t.Error("taken for understood")
 		}
+	}
+}
+
+// TestDecodeKeepsNothing: what is decoded does not change with the buffers that
+// the bytes came in.
+func TestDecodeKeepsNothing(t *testing.T) {
+	for _, file := range goldenFiles(t) {
+		g := readGolden(t, file)
+		d := wire.DecodeUnfenced(g.exchange)
+		for _, b := range [][]byte{g.exchange.Request, g.exchange.Response} {
+			for i := range b {
+				b[i] = '#'
+			}
+		}
+		if got := printed(t, d); got != g.want {
+			t.Errorf("%s changed", file)
+		}
+	}
+}
+
+// TestDetach: of a large body only the texts stay in memory, and they stay the
+// same.
+func TestDetach(t *testing.T) {
+	x := wire.Exchange{Method: "POST", Path: "/v1/chat/completions", Request: []byte(`{"model":"m-1","user":"u","metadata":{"a":"b"},"messages":[{"role":"user","content":"hi"}],"pad":"` + strings.Repeat("x", 40<<10) + `"}`)}
+	small := x
+	small.Request = []byte(`{"model":"m-1","user":"u","metadata":{"a":"b"},"messages":[{"role":"user","content":"hi"}]}`)
+	if diff := cmp.Diff(wire.Decode(small), wire.Decode(x)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestEndBeyondCopy: an end that only the proxy saw completes a cut copy.
+func TestEndBeyondCopy(t *testing.T) {
+	body := stream(3)
+	x := wire.Exchange{Method: "POST", Path: "/v1/chat/completions", Status: 200, Response: body[:len(body)/2], ResponseCut: true}
+	if d := wire.Decode(x); d.Complete {
+		t.Error("complete without an end")
+	}
+	x.EndSeen = true
+	if d := wire.Decode(x); !d.Complete {
+		t.Error("not complete although the end was seen")
 	}
 }

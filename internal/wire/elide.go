@@ -20,7 +20,7 @@ const elidedMark = "{docket-elided:"
 
 // Elider copies a JSON text and shortens long strings of inline bytes (base64,
 // data URLs), so that a copy with a size limit still holds the structure behind
-// them. It works on bytes as they come and holds back at most max of them.
+// them. It works on bytes as they come and holds back at most the limit of them.
 // Strings with a space, a quote or a rune beyond ASCII in them are text and stay
 // whole.
 //
@@ -36,9 +36,9 @@ type Elider struct {
 	held     []byte
 }
 
-// NewElider shortens values longer than max bytes.
-func NewElider(max int) *Elider {
-	return &Elider{max: max}
+// NewElider shortens values longer than limit characters, and than elidedHead.
+func NewElider(limit int) *Elider {
+	return &Elider{max: max(limit, elidedHead)}
 }
 
 // Append appends to dst what is kept of the next bytes of the text.
@@ -87,56 +87,63 @@ func (e *Elider) appendText(dst, p []byte) (out, rest []byte) {
 
 // appendPlain goes on with a string that may be inline bytes: its head is
 // copied at once, the rest held back up to max and dropped beyond. It stops at
-// the first byte that settles what the string is.
+// the first byte that settles what the string is. A backslash waits for the byte
+// behind it.
 func (e *Elider) appendPlain(dst, p []byte) (out, rest []byte) {
 	for i, b := range p {
 		switch {
 		case e.escaped && b != '/' && b != 'n' && b != 'r', !e.escaped && b != '\\' && !isPlain(b):
 			e.plain = false
 			return e.flush(dst), p[i:]
-		case e.escaped:
-			e.escaped = false
-			if b == '/' {
-				e.length++
-			}
-		case b == '\\':
+		case !e.escaped && b == '\\':
 			e.escaped = true
-		case b == '=':
+			continue
+		case !e.escaped && b == '=':
 			e.padding++
 			e.length++
-		default:
+		case !e.escaped:
 			e.padding = 0
+			e.length++
+		case b == '/':
 			e.length++
 		}
 		switch {
-		case e.length <= elidedHead:
-			dst = append(dst, b)
-		case e.length <= e.max:
-			e.held = append(e.held, b)
-		default:
+		case e.length > e.max:
 			e.held = e.held[:0]
+		case e.length > elidedHead:
+			e.held = appendPiece(e.held, b, e.escaped)
+		default:
+			dst = appendPiece(dst, b, e.escaped)
 		}
+		e.escaped = false
 	}
 	return dst, nil
 }
 
-// flush settles a candidate: it appends either what was held back or the mark.
+func appendPiece(dst []byte, b byte, escaped bool) []byte {
+	if escaped {
+		dst = append(dst, '\\')
+	}
+	return append(dst, b)
+}
+
+// flush settles a candidate: it appends either what was held back or the mark,
+// and the backslash that was waiting.
 func (e *Elider) flush(dst []byte) []byte {
-	if e.length <= max(e.max, elidedHead) {
+	if e.length <= e.max {
 		dst = append(dst, e.held...)
-		e.held = e.held[:0]
-		return dst
+	} else {
+		dst = append(dst, elidedMark...)
+		dst = strconv.AppendInt(dst, int64(e.length), 10)
+		dst = append(dst, '}')
+		for range min(e.padding, 2) {
+			dst = append(dst, '=')
+		}
 	}
-	dst = append(dst, elidedMark...)
-	dst = strconv.AppendInt(dst, int64(e.length), 10)
-	dst = append(dst, '}')
-	for range min(e.padding, 2) {
-		dst = append(dst, '=')
-	}
+	e.held = e.held[:0]
 	if e.escaped {
 		dst = append(dst, '\\')
 	}
-	e.held = e.held[:0]
 	return dst
 }
 

@@ -69,6 +69,12 @@ func ollamaResponse(v value, r *reply) {
 		r.takeError(v)
 		return
 	}
+	if !v.get("done").given() && !v.first("message", "response").given() {
+		if !r.stream {
+			r.unknown(v)
+		}
+		return
+	}
 	ch := r.choice(0)
 	for k, m := range v.members() {
 		switch k {

@@ -28,15 +28,19 @@ type reply struct {
 	errType string
 	errText string
 
-	stream   bool
-	whole    bool // the JSON text of the answer is not cut
-	done     bool // the provider's end signal was seen
-	failed   bool // an error was seen
-	bad      bool // a part could not be understood
-	refused  bool // declined without a refusal text
-	paused   bool // the client has to send the answer back to go on
-	vectors  int  // embeddings: how many, and how long
-	vectorOf int
+	stream  bool
+	whole   bool   // the JSON text of the answer is not cut
+	done    bool   // the provider's end signal was seen
+	failed  bool   // an error was seen
+	bad     bool   // a part could not be understood
+	refused bool   // declined without a refusal text
+	paused  bool   // the client has to send the answer back to go on
+	known   bool   // the answer has the shape of its API
+	picked  bool   // the format was checked against the first value
+	instead format // the one that the answer has, when it is not the path's
+
+	attributes map[string]string
+	body       []byte // what to store in place of the response; nil: as it is
 }
 
 // choice is one of the answers of a reply.
@@ -46,6 +50,7 @@ type choice struct {
 	finish   string
 	thoughts string // the field that reasoning is taken from
 	blocks   []*block
+	full     bool // a block had no room
 }
 
 // block is a part of a choice while it grows.
@@ -84,6 +89,13 @@ func (r *reply) fail(kind, text string) {
 	}
 }
 
+func (r *reply) setAttribute(name, text string) {
+	if r.attributes == nil {
+		r.attributes = make(map[string]string)
+	}
+	r.attributes[name] = text
+}
+
 // block returns the block of this type and key, and makes it when it is new.
 func (c *choice) block(kind string, order, key int) *block {
 	for i := len(c.blocks) - 1; i >= 0; i-- {
@@ -97,9 +109,11 @@ func (c *choice) block(kind string, order, key int) *block {
 // open makes a new block.
 func (c *choice) open(kind string, order, key int) *block {
 	b := &block{order: order, key: key, part: record.Part{Type: kind}}
-	if len(c.blocks) < maxBlocks {
-		c.blocks = append(c.blocks, b)
+	if len(c.blocks) == maxBlocks {
+		c.full = true
+		return b
 	}
+	c.blocks = append(c.blocks, b)
 	return b
 }
 
@@ -150,12 +164,12 @@ func (b *block) finished() record.Part {
 }
 
 // message returns the choice as a message. A stream opens its text with an
-// empty delta whether text follows or not, so there an empty text beside tool
-// calls or a refusal says nothing.
+// empty delta whether text follows or not, so there an empty text says nothing
+// beside tool calls or a refusal, or when the choice never finished.
 func (c *choice) message(stream bool) record.Message {
 	slices.SortStableFunc(c.blocks, func(a, b *block) int { return cmp.Compare(a.order, b.order) })
 	m := record.Message{Role: cmp.Or(c.role, roleAssistant), FinishReason: c.finish, Parts: make([]record.Part, 0, len(c.blocks))}
-	said := slices.ContainsFunc(c.blocks, func(b *block) bool {
+	said := c.finish == "" || slices.ContainsFunc(c.blocks, func(b *block) bool {
 		return b.part.Type == record.PartToolCall || b.part.Type == record.PartRefusal
 	})
 	for _, b := range c.blocks {
@@ -170,6 +184,7 @@ func (c *choice) message(stream bool) record.Message {
 
 // finish moves what was gathered into d.
 func (r *reply) finish(x Exchange, d *Decoded) {
+	r.choices = slices.DeleteFunc(r.choices, func(c *choice) bool { return len(c.blocks) == 0 && c.finish == "" })
 	slices.SortStableFunc(r.choices, func(a, b *choice) int { return cmp.Compare(a.index, b.index) })
 	finished := len(r.choices) > 0
 	for _, c := range r.choices {
@@ -178,6 +193,7 @@ func (r *reply) finish(x Exchange, d *Decoded) {
 		d.FinishReasons = append(d.FinishReasons, c.finish)
 		finished = finished && c.finish != ""
 		d.Refusal = d.Refusal || isRefusal(m)
+		r.bad = r.bad || c.full
 	}
 	if len(r.choices) > 0 {
 		d.FinishReason = r.choices[0].finish
@@ -190,6 +206,12 @@ func (r *reply) finish(x Exchange, d *Decoded) {
 	d.PreviousResponseID = cmp.Or(d.PreviousResponseID, r.previousID)
 	d.ConversationID = cmp.Or(d.ConversationID, r.conversationID)
 	d.Usage = usageOf(r.usage)
+	for k, text := range r.attributes {
+		d.setAttribute(k, text)
+	}
+	if r.body != nil {
+		d.Response = r.body
+	}
 
 	if x.Status >= 400 {
 		r.fail("", "")
@@ -198,6 +220,10 @@ func (r *reply) finish(x Exchange, d *Decoded) {
 		d.ErrorType, d.ErrorMessage = errorType(r.errType, x.Status), r.errText
 	}
 	d.Undecodable = d.Undecodable || r.bad && !r.failed
+	if d.API == "" { // nothing is known of its end but the transport's
+		d.Complete = x.BodyEnded && !r.failed
+		return
+	}
 	ended := r.done || finished && (r.stream || r.whole) || x.EndSeen && x.ResponseCut
 	d.Complete = ended && !r.failed && !r.bad
 }

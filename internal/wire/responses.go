@@ -34,8 +34,8 @@ func responsesRequest(v value, d *Decoded) {
 		case "metadata":
 			d.Metadata = metadataOf(m)
 		case "prompt":
-			d.setAttribute("prompt.id", m.get("id").word())
-			d.setAttribute("prompt.version", m.get("version").word())
+			d.setAttribute(record.AttrPromptName, m.get("id").word())
+			d.setAttribute(record.AttrPromptVersion, m.get("version").word())
 		}
 	}
 	d.Input = append(system, d.Input...)
@@ -184,15 +184,15 @@ func reasoningParts(item value) []record.Part {
 // responsesResponse reads a whole response object, as an answer or as the last
 // event of a stream.
 func responsesResponse(v value, r *reply) {
-	if isError(v.get("error")) && !v.get("object").given() {
-		r.takeError(v)
+	if !v.get("output").isArray() && !v.get("status").given() {
+		if isError(v.get("error")) {
+			r.takeError(v)
+		} else {
+			r.unknown(v)
+		}
 		return
 	}
 	r.startResponse(v)
-	if r.id == "" && !v.get("output").isArray() {
-		r.bad = r.bad || !v.get("status").given()
-		return
-	}
 	if u := v.get("usage"); u.isObject() {
 		r.usage = u
 	}
@@ -218,9 +218,6 @@ func responsesResponse(v value, r *reply) {
 		r.fail(kind, clip(message))
 	case "cancelled":
 		r.fail(status, "the response was cancelled")
-	}
-	if r.failed && len(ch.blocks) == 0 {
-		r.choices = nil
 	}
 }
 

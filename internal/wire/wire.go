@@ -24,7 +24,7 @@ type Exchange struct {
 }
 
 // Decoded is what an Exchange says. Its strings may share memory with each
-// other, never with the bytes of the Exchange.
+// other, never with the bytes of the Exchange; its Response may.
 type Decoded struct {
 	API                string // e.g. "openai.chat"; "" when opaque
 	Operation          string // gen_ai.operation.name; "" when opaque
@@ -65,8 +65,8 @@ type Decoded struct {
 // that a short text does not keep a large body in memory.
 const detachFrom = 32 << 10
 
-// Decode understands an exchange as far as it can. It neither keeps nor changes
-// the bytes it is given.
+// Decode understands an exchange as far as it can. It does not change the bytes
+// it is given, and keeps none but those of Response.
 func Decode(x Exchange) (d Decoded) {
 	defer func() {
 		// The last fence around bytes from outside: a fault of ours costs one
@@ -120,8 +120,20 @@ func decodeRequest(f format, body string, cut bool, d *Decoded) {
 	if !ok || !v.isObject() || (!whole && !cut) {
 		d.Undecodable = true
 	}
-	if v.isObject() {
-		f.request(v, d)
+	if !v.isObject() {
+		return
+	}
+	f.request(v, d)
+	if n := len(d.Input); !whole && n > 0 {
+		forgetCutBlob(d.Input[n-1].Parts)
+	}
+}
+
+// forgetCutBlob takes back size and hash of the last part of a body that is cut:
+// they are those of what is left of it.
+func forgetCutBlob(parts []record.Part) {
+	if n := len(parts); n > 0 && parts[n-1].Type == record.PartBlob && parts[n-1].SHA256 != "" {
+		parts[n-1].Bytes, parts[n-1].SHA256 = 0, ""
 	}
 }
 
