@@ -73,6 +73,9 @@ func TestCrashWhileCarrying(t *testing.T) {
 		_ = newDrainer(s, sink, nil).Flush(t.Context())
 		s.stopAfter(-1)
 		x.End("")
+		for _, id := range played(t, r, 20) { // the end is segments behind
+			want[id] = record.StateComplete
+		}
 		s.stopAfter(at / 2)
 		_ = newDrainer(s, sink, nil).Flush(t.Context())
 		s.stopAfter(-1)

@@ -134,8 +134,9 @@ func TestProxyDies(t *testing.T) {
 // exchanges of the process that wrote it.
 func TestBootSparesItsOwnLife(t *testing.T) {
 	s, sink := newMemSpool(), newMemSink(t)
-	s.fail = nil
+	s.reserved = spoolError{full: true}
 	r := newRecorder(t, s, nil)
+	s.reserved = nil
 	c := streamCall(chatEvents("one")...)
 	var x *capture.Exchange
 	c.read = func(_ *capture.Exchange, i int, _ []byte) {
@@ -146,6 +147,9 @@ func TestBootSparesItsOwnLife(t *testing.T) {
 		}
 	}
 	x, _ = play(t, r, c)
+	if k := kinds(s); k != "bBde" {
+		t.Errorf("records %q, want bBde", k)
+	}
 	drain(t, s, sink)
 	wantStates(t, sink, complete(x.ID()))
 }

@@ -73,6 +73,9 @@ func (s *memSpool) Append(_ context.Context, kind byte, parts ...[]byte) (record
 func (s *memSpool) AppendReserved(_ context.Context, kind byte, parts ...[]byte) (record.Position, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.reserved != nil {
+		return record.Position{}, s.reserved
+	}
 	return s.appendLocked(kind, parts), nil
 }
 
