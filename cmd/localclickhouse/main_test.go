@@ -243,6 +243,13 @@ func TestKilledServerKeepsWhatItAnswered(t *testing.T) {
 	}
 }
 
+func TestFsync(t *testing.T) {
+	p := start(t, filepath.Join(t.TempDir(), "data"), "--fsync")
+	if got := p.mustQuery("SELECT groupArray(value) FROM system.merge_tree_settings WHERE name IN ('fsync_after_insert', 'fsync_part_directory')"); got != "['1','1']\n" {
+		t.Errorf("got %s", got)
+	}
+}
+
 func TestSecondOwnerIsRefused(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	first := start(t, data)

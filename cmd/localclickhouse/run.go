@@ -25,6 +25,7 @@ type options struct {
 	portFile     string
 	memory       record.ByteSize
 	threads      int
+	fsync        bool
 	ephemeral    bool
 	untilEOF     bool
 }
@@ -41,6 +42,7 @@ func parseFlags(args []string, stdout io.Writer) (options, error) {
 	flags.StringVar(&o.portFile, "port-file", "", "file to write host:port to when ready")
 	flags.TextVar(&o.memory, "memory", o.memory, "memory the engine may use")
 	flags.IntVar(&o.threads, "threads", defaults.Threads, "threads of one statement")
+	flags.BoolVar(&o.fsync, "fsync", false, "answer inserts when they are on the disk, so that they survive a power loss")
 	flags.BoolVar(&o.ephemeral, "ephemeral", false, "remove the data folder at the end; it must be empty or missing at the start")
 	flags.BoolVar(&o.untilEOF, "until-stdin-closes", false, "stop when standard input ends, so as not to outlive the parent")
 	if err := flags.Parse(args); err != nil {
@@ -107,7 +109,7 @@ func (o options) open(library string) (*localclickhouse.Server, error) {
 	}
 	opts := localclickhouse.DefaultOptions()
 	opts.Data, opts.Library, opts.Password = o.data, library, password
-	opts.Memory, opts.Threads = int64(o.memory), o.threads
+	opts.Memory, opts.Threads, opts.Fsync = int64(o.memory), o.threads, o.fsync
 	return localclickhouse.Open(opts)
 }
 

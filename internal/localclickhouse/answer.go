@@ -15,8 +15,9 @@ import (
 const (
 	// maxHeld is how much of a result is held back for wait_end_of_query.
 	maxHeld = 64 << 20
-	// writeLimit is how long a client may take to accept one piece of result.
-	writeLimit = 2 * time.Minute
+	// clientLimit is how long a client may take to accept one piece of a
+	// result, or to send one of a body: it holds a slot meanwhile.
+	clientLimit = 2 * time.Minute
 )
 
 // answer is the response to one request. Until its first byte it can become an
@@ -91,14 +92,34 @@ func (a *answer) Write(p []byte) (int, error) {
 
 func (a *answer) send(p []byte) (int, error) {
 	a.started = true
-	// Not every ResponseWriter has deadlines; without one the client's own
-	// departure ends the request.
-	_ = a.control.SetWriteDeadline(time.Now().Add(writeLimit))
+	a.allowWrite()
 	n, err := a.out.Write(p)
 	if err != nil {
 		return n, fmt.Errorf("send the result: %w", err)
 	}
 	return n, nil
+}
+
+// allowWrite gives the client time for the next piece. It can only fail when
+// the connection is gone, which the write then says.
+func (a *answer) allowWrite() { _ = a.control.SetWriteDeadline(time.Now().Add(clientLimit)) }
+
+// timedBody gives the client time for each piece of a body.
+type timedBody struct {
+	io.Reader
+	control *http.ResponseController
+}
+
+func (b timedBody) Read(p []byte) (int, error) {
+	_ = b.control.SetReadDeadline(time.Now().Add(clientLimit))
+	n, err := b.Reader.Read(p)
+	if errors.Is(err, io.EOF) {
+		// Behind the body the server watches for the client's departure, which
+		// a deadline would look like. After other errors the deadline stays: it
+		// keeps the server from waiting for the rest of the body.
+		_ = b.control.SetReadDeadline(time.Time{})
+	}
+	return n, err
 }
 
 func (a *answer) sendHeld() error {
@@ -115,6 +136,7 @@ func (a *answer) finish(err error) {
 	if err == nil {
 		err = a.sendHeld()
 	}
+	a.allowWrite()
 	switch {
 	case err == nil && !a.started:
 		a.w.Header().Set("Content-Length", "0")

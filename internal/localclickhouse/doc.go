@@ -23,7 +23,8 @@
 //
 // Limits: no sessions, no native TCP, no users besides "default", no Replicated
 // tables, no query log. The engine sets its own query ids; the client's
-// query_id is only echoed. A crash of the engine ends the process, so it is a
+// query_id is only echoed. A statement that sets log_comment in its own text
+// cannot be found, and so not killed, when its client leaves. A crash of the engine ends the process, so it is a
 // process of its own, cmd/localclickhouse.
 //
 // Decisions: the engine writes Native blocks at protocol revision 0, so the

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/ext"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/google/go-cmp/cmp"
 )
@@ -189,6 +190,7 @@ func TestTypedErrors(t *testing.T) {
 		"column":  {"SELECT nope FROM t", 47, "UNKNOWN_IDENTIFIER"},
 		"type":    {"SELECT toUInt8('x')", 6, "CANNOT_PARSE_TEXT"},
 		"setting": {"SELECT 1 SETTINGS nope = 1", 115, "UNKNOWN_SETTING"},
+		"memory":  {"SELECT length(groupArray(number)) FROM numbers(100000000) SETTINGS max_memory_usage = 20000000", 241, "MEMORY_LIMIT_EXCEEDED"},
 		"exists":  {"CREATE TABLE t (n UInt8) ENGINE = Memory", 57, "TABLE_ALREADY_EXISTS"},
 		"insert":  {"INSERT INTO t VALUES (11)", 469, "VIOLATED_CONSTRAINT"},
 		"show":    {"SHOW CREATE TABLE nope", 390, "CANNOT_GET_CREATE_TABLE_QUERY"},
@@ -225,6 +227,21 @@ func TestRefusedBatchIsATypedError(t *testing.T) {
 	}
 	_, err := conn.PrepareBatch(t.Context(), "INSERT INTO nope")
 	wantCode(t, err, 60, "UNKNOWN_TABLE")
+}
+
+func TestEarlyErrorOfABigBatchIsATypedError(t *testing.T) {
+	conn := connect(t, options(t, "default"))
+	ctx := clickhouse.Context(t.Context(), clickhouse.WithColumnNamesAndTypes([]clickhouse.ColumnNameAndType{{Name: "s", Type: "String"}}))
+	for range 20 {
+		batch, err := conn.PrepareBatch(ctx, "INSERT INTO nope (s)")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := batch.Append(strings.Repeat("x", 7<<20)); err != nil {
+			t.Fatal(err)
+		}
+		wantCode(t, batch.Send(), 60, "UNKNOWN_TABLE")
+	}
 }
 
 func TestErrorInTheMiddleOfAResult(t *testing.T) {
@@ -385,6 +402,30 @@ func TestMaxExecutionTime(t *testing.T) {
 	conn := connect(t, options(t, "default"))
 	ctx := clickhouse.Context(t.Context(), clickhouse.WithSettings(clickhouse.Settings{"max_execution_time": 1}))
 	wantCode(t, conn.Exec(ctx, "SELECT sum(cityHash64(number)) FROM numbers(1000000000000)"), 159, "TIMEOUT_EXCEEDED")
+}
+
+func TestAsyncInsertIsInTheTableWhenAnswered(t *testing.T) {
+	conn, _ := database(t)
+	exec(t, conn, "CREATE TABLE t (n UInt64) ENGINE = MergeTree ORDER BY n")
+	ctx := clickhouse.Context(t.Context(), clickhouse.WithAsync(true))
+	if err := conn.Exec(ctx, "INSERT INTO t VALUES (7)"); err != nil {
+		t.Fatal(err)
+	}
+	if got := value[uint64](t, conn, "SELECT sum(n) FROM t"); got != 7 {
+		t.Errorf("got %d, want 7", got)
+	}
+}
+
+func TestExternalTablesAreRefused(t *testing.T) {
+	table, err := ext.NewTable("ids", ext.Column("id", "UInt64"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := table.Append(uint64(1)); err != nil {
+		t.Fatal(err)
+	}
+	ctx := clickhouse.Context(t.Context(), clickhouse.WithExternalTable(table))
+	wantCode(t, connect(t, options(t, "default")).Exec(ctx, "SELECT * FROM ids"), 48, "NOT_IMPLEMENTED")
 }
 
 func TestReadonlySetting(t *testing.T) {

@@ -17,8 +17,8 @@ const stateOK = 0
 // analysis mirrors chdb_query_analysis_v1.
 type analysis struct {
 	size  uint32
-	count uint32
-	flags uint32
+	count uint32 // executable statements in the text
+	_     uint32 // flags, not looked at
 	class uint32
 }
 

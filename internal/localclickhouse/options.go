@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -23,6 +24,7 @@ type Options struct {
 	Writers      int           // inserts that run at once
 	MaxBody      int64         // bytes of one request body, unpacked
 	QueryTimeout time.Duration // longest statement, unless it sets max_execution_time
+	Fsync        bool          // inserts are answered when they are on the disk
 	Grace        time.Duration // how long Close lets running statements finish
 
 	Log *slog.Logger // nil: none
@@ -91,6 +93,28 @@ func (o Options) validate() error {
 // enginePath is where the engine keeps its own files.
 func (o Options) enginePath() string { return filepath.Join(o.Data, "engine") }
 
+// configPath holds what the engine takes from a file only.
+func (o Options) configPath() string { return filepath.Join(o.Data, "engine.xml") }
+
+const fsyncConfig = `<clickhouse>
+    <merge_tree>
+        <fsync_after_insert>1</fsync_after_insert>
+        <fsync_part_directory>1</fsync_part_directory>
+    </merge_tree>
+</clickhouse>
+`
+
+// writeConfig writes the file that bootArgs name.
+func (o Options) writeConfig() error {
+	if !o.Fsync {
+		return nil
+	}
+	if err := os.WriteFile(o.configPath(), []byte(fsyncConfig), 0o600); err != nil {
+		return fmt.Errorf("write the engine's settings: %w", err)
+	}
+	return nil
+}
+
 // bootArgs configure the engine as a whole. The ceilings of its caches add up
 // to many gigabytes by default; here each may take a sixteenth of the memory.
 func (o Options) bootArgs() []string {
@@ -106,6 +130,9 @@ func (o Options) bootArgs() []string {
 		"vector_similarity_index_cache_size", "parquet_metadata_cache_size", "iceberg_metadata_files_cache_size",
 	} {
 		args = append(args, "--"+name+"="+cache)
+	}
+	if o.Fsync {
+		args = append(args, "--config-file="+o.configPath())
 	}
 	return args
 }

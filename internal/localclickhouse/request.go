@@ -1,6 +1,7 @@
 package localclickhouse
 
 import (
+	"mime"
 	"net/http"
 	"net/url"
 	"slices"
@@ -39,6 +40,9 @@ var bridgeOnly = map[string]bool{
 // parseRequest reads URL and header fields. Setting names that could end a SET
 // statement are refused; values are quoted when they are used.
 func parseRequest(r *http.Request) (request, error) {
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "multipart/form-data" {
+		return request{}, &Exception{Code: codeNotImplemented, Name: "NOT_IMPLEMENTED", Message: "the embedded engine takes no external tables: give the values as parameters"}
+	}
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return request{}, badRequest("cannot read the URL parameters: " + err.Error())

@@ -27,11 +27,13 @@ func TestParseRequest(t *testing.T) {
 			},
 		},
 		{
-			"compression", "POST", "compress=1&decompress=1&network_compression_method=ZSTD&network_zstd_compression_level=3", http.Header{"Content-Encoding": {"GZIP"}},
+			"compression", "POST", "compress=1&decompress=1&network_compression_method=ZSTD&network_zstd_compression_level=3",
+			http.Header{"Content-Encoding": {"GZIP"}},
 			request{database: "default", format: "TabSeparated", compress: "zstd", decompress: true, contentCode: "gzip"},
 		},
 		{
-			"header fields", "POST", "", http.Header{"X-Clickhouse-Database": {"d"}, "X-Clickhouse-Format": {"CSV"}},
+			"header fields", "POST", "",
+			http.Header{"X-Clickhouse-Database": {"d"}, "X-Clickhouse-Format": {"CSV"}},
 			request{database: "d", format: "CSV"},
 		},
 		{"readonly", "POST", "readonly=1&wait_end_of_query=1", nil, request{database: "default", format: "TabSeparated", readonly: true, waitForEnd: true}},

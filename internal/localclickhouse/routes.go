@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"time"
 )
 
 // routes is every path of the HTTP interface.
@@ -19,11 +20,17 @@ func (s *Server) routes() http.Handler {
 }
 
 // guard refuses what no local program sends: a Host name that a web page could
-// have pointed at this machine. It also counts the requests for Close.
+// have pointed at this machine. It also counts the requests for Close, and
+// takes away the time limit that the request before left on the connection.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.requests.Add(1)
 		defer s.requests.Done()
+		control := http.NewResponseController(w)
+		_ = control.SetWriteDeadline(time.Time{})
+		if r.Body != http.NoBody {
+			_ = control.SetReadDeadline(time.Now().Add(clientLimit)) // also for bodies that nothing reads
+		}
 		if !loopbackHost(r.Host) {
 			http.Error(w, "the embedded ClickHouse answers to localhost and loopback addresses only", http.StatusForbidden)
 			return
@@ -58,27 +65,36 @@ func (s *Server) authenticated(r *http.Request) bool {
 
 // handleQuery runs one statement.
 func (s *Server) handleQuery(w http.ResponseWriter, r *http.Request) {
-	a := newAnswer(w)
 	if r.Method != http.MethodPost && r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD, POST")
 		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
 		return
 	}
+	a := newAnswer(w)
+	body := timedBody{http.MaxBytesReader(w, r.Body, s.opts.MaxBody), a.control}
+	err := s.query(r, a, body)
+	if err != nil {
+		s.opts.Log.Debug("statement failed", "error", err)
+		// A driver that is still sending would see a broken connection instead
+		// of the error.
+		_, _ = io.Copy(io.Discard, body)
+	}
+	a.finish(err)
+}
+
+// query checks who asks for what, and does it.
+func (s *Server) query(r *http.Request, a *answer, body io.Reader) error {
 	if !s.authenticated(r) {
-		w.Header().Set("WWW-Authenticate", `Basic realm="ClickHouse"`)
-		a.finish(&Exception{Code: codeAuth, Name: "AUTHENTICATION_FAILED",
-			Message: "default: Authentication failed: password is incorrect, or there is no user with such name"})
-		return
+		a.w.Header().Set("WWW-Authenticate", `Basic realm="ClickHouse"`)
+		return &Exception{
+			Code: codeAuth, Name: "AUTHENTICATION_FAILED",
+			Message: "default: Authentication failed: password is incorrect, or there is no user with such name",
+		}
 	}
 	req, err := parseRequest(r)
 	if err != nil {
-		a.finish(err)
-		return
+		return err
 	}
 	a.prepare(req)
-	err = s.run(r.Context(), a, req, http.MaxBytesReader(w, r.Body, s.opts.MaxBody))
-	if err != nil {
-		s.opts.Log.Debug("statement failed", "error", err)
-	}
-	a.finish(err)
+	return s.run(r.Context(), a, req, body)
 }

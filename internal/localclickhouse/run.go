@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"strings"
 )
 
@@ -145,6 +146,8 @@ func bodyError(err error) error {
 	switch {
 	case errors.As(err, &e):
 		return err
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return &Exception{Code: codeTimeout, Name: "TIMEOUT_EXCEEDED", Message: "the request body came too slowly"}
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return &Exception{Code: codeCannotReadAll, Name: "CANNOT_READ_ALL_DATA", Message: "the request body ended early"}
 	default:

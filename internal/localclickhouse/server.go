@@ -16,7 +16,7 @@ import (
 type Server struct {
 	opts    Options
 	engine  *engine
-	version string
+	version string // what SELECT version() says
 	lock    *os.File
 	http    *http.Server
 	readers chan struct{} // slots of running statements; full means: wait
@@ -48,6 +48,9 @@ func Open(opts Options) (*Server, error) {
 }
 
 func open(opts Options) (*Server, error) {
+	if err := opts.writeConfig(); err != nil {
+		return nil, err
+	}
 	e, err := startEngine(opts.Library, opts.bootArgs(), opts.sessionArgs())
 	if err != nil {
 		return nil, fmt.Errorf("start the embedded ClickHouse on %s: %w", opts.Data, err)
@@ -73,9 +76,6 @@ func open(opts Options) (*Server, error) {
 	}
 	return s, nil
 }
-
-// Version is the release of the engine, as SELECT version() says it.
-func (s *Server) Version() string { return s.version }
 
 // Serve answers requests until Close.
 func (s *Server) Serve(l net.Listener) error {
@@ -114,8 +114,10 @@ func acquire(ctx context.Context, slots chan struct{}) (release func(), err erro
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-timer.C:
-		return nil, &Exception{Code: codeTooMany, Name: "TOO_MANY_SIMULTANEOUS_QUERIES",
-			Message: fmt.Sprintf("all %d slots for statements of this kind were busy for %s", cap(slots), slotWait)}
+		return nil, &Exception{
+			Code: codeTooMany, Name: "TOO_MANY_SIMULTANEOUS_QUERIES",
+			Message: fmt.Sprintf("all %d slots for statements of this kind were busy for %s", cap(slots), slotWait),
+		}
 	}
 }
 
