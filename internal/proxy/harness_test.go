@@ -105,6 +105,8 @@ type client struct {
 	r *bufio.Reader
 }
 
+func dialRaw(addr string) (net.Conn, error) { return net.Dial("tcp", addr) }
+
 func dial(t *testing.T, addr string) *client {
 	t.Helper()
 	c, err := net.Dial("tcp", addr)

@@ -12,10 +12,15 @@ import (
 const bufferSize = 32 << 10
 
 // newTransport makes the transport of one upstream. It adds nothing to a
-// request, decodes nothing in an answer, and has no timers but those for
-// connections that it opens in the background.
+// request and decodes nothing in an answer. A connection may be opened in the
+// background after its call is over; that ends a little later than the limit of
+// a call, whose own timer says what happened.
 func newTransport(t Timeouts, maxIdle int) *http.Transport {
-	dialer := &net.Dialer{Timeout: t.Connect, KeepAlive: 30 * time.Second}
+	limit := t.Connect
+	if limit > 0 {
+		limit += time.Second
+	}
+	dialer := &net.Dialer{Timeout: limit, KeepAlive: 30 * time.Second}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	return &http.Transport{
@@ -28,7 +33,7 @@ func newTransport(t Timeouts, maxIdle int) *http.Transport {
 			return newConn(c), nil
 		},
 		Protocols:              protocols,
-		TLSHandshakeTimeout:    t.Connect,
+		TLSHandshakeTimeout:    limit,
 		MaxIdleConnsPerHost:    maxIdle,
 		IdleConnTimeout:        90 * time.Second,
 		DisableCompression:     true,
