@@ -19,17 +19,18 @@ const perSegment = 7
 // memSpool is a spool in memory. What it holds survives the "process", which is
 // the Recorder and Drainer on top of it.
 type memSpool struct {
-	mu      sync.Mutex
-	recs    []record.SpoolRecord
-	corrupt map[record.Position]bool
-	next    int
-	acked   record.Position
-	keep    record.Position
-	meta    map[string][]byte
-	aside   map[string][]byte
-	more    chan struct{}
-	fail    func(kind byte) error // error of an append; one that says Stalled keeps the record
-	appends []byte                // kinds, in order
+	mu       sync.Mutex
+	recs     []record.SpoolRecord
+	corrupt  map[record.Position]bool
+	next     int
+	acked    record.Position
+	keep     record.Position
+	meta     map[string][]byte
+	aside    map[string][]byte
+	more     chan struct{}
+	fail     func(kind byte) error // error of an append; one that says Stalled keeps the record
+	appends  []byte                // kinds, in order
+	reserved error                 // of AppendReserved
 
 	unreadable map[record.Position]bool // ReadAt fails, for no reason that lasts
 	hidden     bool                     // the backlog is not shown
