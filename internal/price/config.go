@@ -42,8 +42,11 @@ func (c Config) Validate() error {
 			key   string
 			price *float64
 		}{
-			{"input", m.Input}, {"cache_read", m.CacheRead}, {"cache_write", m.CacheWrite},
-			{"cache_write_1h", m.CacheWrite1h}, {"output", m.Output},
+			{"input", m.Input},
+			{"cache_read", m.CacheRead},
+			{"cache_write", m.CacheWrite},
+			{"cache_write_1h", m.CacheWrite1h},
+			{"output", m.Output},
 		} {
 			if p.price != nil && !(*p.price >= 0 && *p.price <= maxPrice) {
 				return fmt.Errorf("models[%d].%s: %v: must be a price from 0 to %d", i, p.key, *p.price, maxPrice)

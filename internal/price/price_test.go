@@ -24,7 +24,9 @@ func day(t *testing.T, s string) time.Time {
 
 func table(t *testing.T, models ...price.Model) *price.Table {
 	t.Helper()
-	tab, err := price.New(price.Config{Models: models})
+	cfg := price.DefaultConfig()
+	cfg.Models = append(cfg.Models, models...)
+	tab, err := price.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

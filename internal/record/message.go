@@ -1,5 +1,7 @@
 package record
 
+import "strings"
+
 // Part types, as in OpenTelemetry's gen_ai.input.messages, and refusal.
 const (
 	PartText             = "text"
@@ -34,7 +36,7 @@ type Message struct {
 type Part struct {
 	Type string `json:"type"`
 
-	Content string `json:"content,omitempty"` // text, reasoning, refusal, other (as JSON)
+	Content string `json:"content,omitempty"` // text, reasoning, refusal, other (as JSON), transcript of a blob of audio
 
 	ID        string  `json:"id,omitempty"`   // tool_call, tool_call_response
 	Name      string  `json:"name,omitempty"` // tool_call
@@ -55,11 +57,12 @@ type Part struct {
 // Text joins the text parts of a message. ok is false when it has none, which
 // differs from an empty text.
 func (m Message) Text() (text string, ok bool) {
+	var b strings.Builder
 	for _, p := range m.Parts {
 		if p.Type == PartText {
-			text += p.Content
+			b.WriteString(p.Content)
 			ok = true
 		}
 	}
-	return text, ok
+	return b.String(), ok
 }

@@ -1,9 +1,6 @@
 package redact
 
-import (
-	"net/url"
-	"strings"
-)
+import "strings"
 
 // Error returns the text of an error fit to be shown and stored: the addresses
 // in it lose their user part and the values of secret parameters, and secrets
@@ -57,13 +54,4 @@ func scrubURL(rest string) string {
 		tail += "#" + fragment
 	}
 	return authority + tail
-}
-
-// CleanURL returns an address for logs and records: no user part, no values of
-// secret parameters.
-func CleanURL(u *url.URL) string {
-	if u == nil {
-		return ""
-	}
-	return ScrubURLs(u.String())
 }

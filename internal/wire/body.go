@@ -107,6 +107,7 @@ func (r *reply) take(f format, name string, v value) {
 		return
 	}
 	f = r.pick(f, v)
+	v.left = &r.left
 	switch {
 	case f.scan != nil && r.stream:
 		f.scan(&cursor{s: v.raw}, r)
@@ -244,12 +245,10 @@ func plainText(body string) string {
 	}
 	var text strings.Builder
 	for body != "" {
-		before, tag, ok := strings.Cut(body, "<")
+		before, tag, _ := strings.Cut(body, "<")
 		text.WriteString(before)
 		text.WriteByte(' ')
-		if _, body, ok = strings.Cut(tag, ">"); !ok {
-			break
-		}
+		_, body, _ = strings.Cut(tag, ">")
 	}
 	return strings.ToValidUTF8(strings.Join(strings.Fields(text.String()), " "), "")
 }

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"cmp"
+	"strings"
 
 	"docket/internal/record"
 )
@@ -137,7 +138,7 @@ func chatScan(c *cursor, r *reply) bool {
 		pieces[i].apply(r)
 	}
 	if failed {
-		r.takeError(value{c.s[start:c.i]})
+		r.takeError(value{raw: c.s[start:c.i]})
 	}
 	return true
 }
@@ -174,7 +175,9 @@ func chatPieces(c *cursor, pieces []chatPiece) []chatPiece {
 				c.skip()
 			}
 		}
-		pieces = append(pieces, p)
+		if len(pieces) < maxChoices {
+			pieces = append(pieces, p)
+		}
 	}
 	return pieces
 }
@@ -284,11 +287,11 @@ func (ch *choice) addThoughts(fields [3]value) {
 
 // detailTexts joins the readable pieces of reasoning_details.
 func detailTexts(v value) string {
-	text := ""
+	var b strings.Builder
 	for item := range v.items() {
-		text += item.first("text", "summary").text()
+		b.WriteString(item.first("text", "summary").text())
 	}
-	return text
+	return b.String()
 }
 
 // addCall adds a tool call or a fragment of one. Its index says which, or its

@@ -82,6 +82,25 @@ func BenchmarkDecodeImage(b *testing.B) {
 	}
 }
 
+// TestManyItems: a few bytes of JSON for each item cannot fill the memory.
+func TestManyItems(t *testing.T) {
+	many := strings.Repeat("1,", 1<<20) + "1"
+	for path, body := range map[string]string{
+		"/v1/chat/completions": `{"messages":[` + many + `],"choices":[` + many + `]}`,
+		"/v1/responses":        `{"input":[` + many + `],"status":"completed","output":[` + many + `]}`,
+		"/v1/messages":         `{"messages":[{"role":"user","content":[` + many + `]}],"content":[{"type":"tool_result","content":[` + many + `]}]}`,
+	} {
+		d := wire.Decode(wire.Exchange{Method: "POST", Path: path, Status: 200, Request: []byte(body), Response: []byte(body)})
+		parts := len(d.Input)
+		for _, m := range append(d.Input, d.Output...) {
+			parts += len(m.Parts)
+		}
+		if !d.Undecodable || parts > 500_000 {
+			t.Errorf("%s: %d messages and parts, undecodable %v", path, parts, d.Undecodable)
+		}
+	}
+}
+
 // TestDeepNesting: neither stack nor time runs out.
 func TestDeepNesting(t *testing.T) {
 	deep := strings.Repeat("[", 4<<20)

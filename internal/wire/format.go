@@ -74,9 +74,10 @@ func formats() [18]format {
 }
 
 // formatOf finds the API that a call speaks by its path. Calls that are no
-// POST list or fetch things, and are opaque.
+// POST list or fetch things, and are opaque; so are those of OpenAI's threads,
+// whose paths end like those of other APIs.
 func formatOf(method, path string) format {
-	if method != "POST" {
+	if method != "POST" || strings.Contains(path, "/threads/") {
 		return format{}
 	}
 	path = strings.TrimRight(path, "/")

@@ -113,8 +113,12 @@ func usageLine(d wire.Decoded) string {
 		name string
 		n    *uint64
 	}{
-		{"input", d.Usage.Input}, {"cache_read", d.Usage.CacheRead}, {"cache_write", d.Usage.CacheWrite},
-		{"output", d.Usage.Output}, {"reasoning", d.Usage.Reasoning}, {"total", d.Usage.Total},
+		{"input", d.Usage.Input},
+		{"cache_read", d.Usage.CacheRead},
+		{"cache_write", d.Usage.CacheWrite},
+		{"output", d.Usage.Output},
+		{"reasoning", d.Usage.Reasoning},
+		{"total", d.Usage.Total},
 	} {
 		if b.n != nil {
 			words = append(words, b.name+"="+strconv.FormatUint(*b.n, 10))

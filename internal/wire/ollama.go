@@ -141,5 +141,5 @@ func ollamaUsage(v value) value {
 	if len(members) == 0 {
 		return value{}
 	}
-	return value{"{" + strings.Join(members, ",") + "}"}
+	return value{raw: "{" + strings.Join(members, ",") + "}"}
 }

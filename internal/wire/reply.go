@@ -12,14 +12,14 @@ import (
 // as not understood.
 const (
 	maxChoices = 256
-	maxBlocks  = 4096
+	maxBlocks  = 1024
 )
 
 // reply gathers an answer while it is read, event by event or at once.
 type reply struct {
-	api    string
 	status int
 	text   cursor // of the event that is being read
+	left   int    // list items that may still be looked at
 
 	id, model, previousID, conversationID string
 
@@ -219,6 +219,7 @@ func (r *reply) finish(x Exchange, d *Decoded) {
 	if r.failed {
 		d.ErrorType, d.ErrorMessage = errorType(r.errType, x.Status), r.errText
 	}
+	r.bad = r.bad || r.left == 0
 	d.Undecodable = d.Undecodable || r.bad && !r.failed
 	if d.API == "" { // nothing is known of its end but the transport's
 		d.Complete = x.BodyEnded && !r.failed

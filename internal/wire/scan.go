@@ -192,7 +192,7 @@ func (c *cursor) raw() string {
 }
 
 // value returns the next value for random access and moves behind it.
-func (c *cursor) value() value { return value{c.raw()} }
+func (c *cursor) value() value { return value{raw: c.raw()} }
 
 // skip moves behind the next value and checks its structure on the way.
 func (c *cursor) skip() {

@@ -32,14 +32,14 @@ func FuzzScan(f *testing.F) {
 		}
 		var want string
 		if valid && raw[0] == '"' && json.Unmarshal([]byte(s), &want) == nil {
-			if got := (value{raw}).text(); got != want {
+			if got := (value{raw: raw}).text(); got != want {
 				t.Fatalf("text of %q: %q, want %q", s, got, want)
 			}
 		}
 		var members map[string]json.RawMessage
 		if valid && raw[0] == '{' && json.Unmarshal([]byte(s), &members) == nil {
 			for k, m := range members {
-				if got := (value{raw}).get(k); got.raw != strings.Trim(string(m), " \t\r\n") {
+				if got := (value{raw: raw}).get(k); got.raw != strings.Trim(string(m), " \t\r\n") {
 					t.Fatalf("member %q of %q: %q, want %q", k, s, got.raw, m)
 				}
 			}

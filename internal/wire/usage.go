@@ -7,6 +7,9 @@ import (
 	"docket/internal/record"
 )
 
+// maxUsage bounds a usage object: a longer one is something else.
+const maxUsage = 64 << 10
+
 // counters are the members of a usage object, whatever API wrote it.
 type counters struct {
 	in, out, total        *uint64
@@ -65,7 +68,7 @@ func countersOf(v value) (c counters) {
 // tell the APIs apart: prompt_tokens, promptTokenCount and the input_tokens of
 // OpenAI hold the cached part, the input_tokens of Anthropic does not.
 func usageOf(v value) record.Usage {
-	if !v.isObject() {
+	if !v.isObject() || len(v.raw) > maxUsage {
 		return record.Usage{}
 	}
 	c := countersOf(v)
@@ -129,7 +132,7 @@ func plus(a, b *uint64) *uint64 {
 // mergeUsage returns the counters of later over those of earlier, each as it
 // was written.
 func mergeUsage(earlier, later value) value {
-	if !later.isObject() {
+	if !later.isObject() || len(later.raw) > maxUsage {
 		return earlier
 	}
 	var kept []string
@@ -146,7 +149,7 @@ func mergeUsage(earlier, later value) value {
 			kept = append(kept, strconv.Quote(k)+":"+m.raw)
 		}
 	}
-	return value{"{" + strings.Join(kept, ",") + "}"}
+	return value{raw: "{" + strings.Join(kept, ",") + "}"}
 }
 
 func statusText(status int) string { return strconv.Itoa(status) }

@@ -11,7 +11,14 @@ import (
 // value is one JSON value by its text, for random access. The zero value stands
 // for a value that is not there. The text may be cut off; then members are seen
 // as far as it goes.
-type value struct{ raw string }
+type value struct {
+	raw  string
+	left *int // items that may still be looked at, shared with inner values; nil: any number
+}
+
+// maxItems bounds how many list items of one body become records: what a few
+// bytes of JSON turn into is much larger than they are.
+const maxItems = 100_000
 
 // parse returns the first value of a text. whole is false when the text ends
 // inside it, ok is false when it is not JSON.
@@ -75,10 +82,7 @@ func (v value) members() iter.Seq2[string, value] {
 		c := cursor{s: v.raw}
 		for ok := c.enter('{'); ok; ok = c.more('}') {
 			k := c.key()
-			if c.failed() {
-				return
-			}
-			if !yield(k, c.value()) {
+			if c.failed() || !yield(k, value{c.raw(), v.left}) {
 				return
 			}
 		}
@@ -93,7 +97,13 @@ func (v value) items() iter.Seq[value] {
 		}
 		c := cursor{s: v.raw}
 		for ok := c.enter('['); ok; ok = c.more(']') {
-			if item := c.value(); item.raw == "" || !yield(item) {
+			if v.left != nil {
+				if *v.left == 0 {
+					return
+				}
+				*v.left--
+			}
+			if item := (value{c.raw(), v.left}); item.raw == "" || !yield(item) {
 				return
 			}
 		}
@@ -178,7 +188,7 @@ func (v value) compact() string {
 	}
 	e := NewElider(MaxValue)
 	kept := e.Append(make([]byte, 0, MaxValue), []byte(v.raw))
-	return value{strings.TrimSpace(string(e.Close(kept)))}.verbatim()
+	return value{raw: strings.TrimSpace(string(e.Close(kept)))}.verbatim()
 }
 
 // verbatimIf is verbatim of a value that is given, "" of null.

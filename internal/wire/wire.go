@@ -98,7 +98,7 @@ func decode(x Exchange, d *Decoded) {
 		d.RequestModel = modelInPath(x.Path)
 	}
 
-	r := &reply{status: x.Status, api: d.API, stream: strings.Contains(x.ResponseHeader["content-type"], "ndjson")}
+	r := &reply{status: x.Status, left: maxItems, stream: strings.Contains(x.ResponseHeader["content-type"], "ndjson")}
 	if respErr != nil {
 		r.bad = len(x.Response) > 0
 	} else {
@@ -123,7 +123,10 @@ func decodeRequest(f format, body string, cut bool, d *Decoded) {
 	if !v.isObject() {
 		return
 	}
+	left := maxItems
+	v.left = &left
 	f.request(v, d)
+	d.Undecodable = d.Undecodable || left == 0
 	if n := len(d.Input); !whole && n > 0 {
 		forgetCutBlob(d.Input[n-1].Parts)
 	}
@@ -217,8 +220,10 @@ func detach(d *Decoded) {
 			}
 		}
 	}
-	for _, s := range []*string{&d.RequestModel, &d.ResponseModel, &d.ResponseID, &d.PreviousResponseID, &d.ConversationID,
-		&d.UserID, &d.Tools, &d.FinishReason, &d.Usage.Raw, &d.ErrorType, &d.ErrorMessage} {
+	for _, s := range []*string{
+		&d.RequestModel, &d.ResponseModel, &d.ResponseID, &d.PreviousResponseID, &d.ConversationID,
+		&d.UserID, &d.Tools, &d.FinishReason, &d.Usage.Raw, &d.ErrorType, &d.ErrorMessage,
+	} {
 		*s = strings.Clone(*s)
 	}
 	for i := range d.ToolNames {
