@@ -17,9 +17,9 @@ const leadBytes = binary.MaxVarintLen32
 type headWriter interface{ write(w *fieldWriter) }
 
 // append writes one record of an exchange. Secrets are masked in head and
-// bodies before that. It returns "" when the record is in the spool or will be,
-// else the reason for the gap.
-func (r *Recorder) append(kind byte, h headWriter, s *redact.Secrets, project string, bodies ...[]byte) (failure string) {
+// bodies before that. It returns the reason and detail of the gap, "" when the
+// record is in the spool or will be.
+func (r *Recorder) append(kind byte, h headWriter, s *redact.Secrets, project string, bodies ...[]byte) (failure, detail string) {
 	scratch := r.heads.Get().(*[]byte)
 	defer r.heads.Put(scratch)
 	w := fieldWriter{out: append((*scratch)[:0], make([]byte, leadBytes)...)}
@@ -50,8 +50,9 @@ func (r *Recorder) append(kind byte, h headWriter, s *redact.Secrets, project st
 	}
 	if failure == "" {
 		r.appended.Add(1)
+		return "", ""
 	}
-	return failure
+	return failure, err.Error()
 }
 
 // classify turns an error of the spool into the reason of a gap.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -118,4 +119,31 @@ func copyAll(r io.Reader, p []byte) {
 			return
 		}
 	}
+}
+
+// nullSink takes everything.
+type nullSink struct{}
+
+func (nullSink) Write(context.Context, record.Batch) error { return nil }
+
+// BenchmarkDrain is what it costs to turn the records of one exchange into rows.
+func BenchmarkDrain(b *testing.B) {
+	const calls = 1000
+	s := newMemSpool()
+	r := capture.NewRecorder(capture.DefaultConfig(), capture.Options{Spool: s, MaxWait: time.Second})
+	request := []byte(`{"model":"m","messages":[{"role":"user","content":"` + strings.Repeat("word ", 400) + `"}]}`)
+	answer := &replay{chunks: [][]byte{[]byte(strings.Replace(chatAnswer, "hello", strings.Repeat("word ", 160), 1))}}
+	p := make([]byte, 32<<10)
+	for range calls {
+		benchCall(b, r, request, answer, "application/json", p)
+	}
+	recs := slices.Clone(s.recs)
+	b.ReportAllocs()
+	for b.Loop() {
+		s.recs, s.acked, s.keep = slices.Clone(recs), record.Position{}, record.Position{}
+		if err := newDrainer(s, nullSink{}, nil).Flush(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/calls, "ns/exchange")
 }

@@ -37,7 +37,11 @@ func (x *exchange) state() string {
 
 // build reads the rows of one piece of a batch from the spool.
 func (d *Drainer) build(p *plan, s span) (record.Batch, error) {
-	b := record.Batch{Token: p.token(d.opts.Spool.ID(), s), FirstSent: p.FirstSent}
+	n := s.hi - s.lo
+	b := record.Batch{
+		Token: p.token(d.opts.Spool.ID(), s), FirstSent: p.FirstSent,
+		Inferences: make([]record.Inference, 0, n), Bodies: make([]record.Body, 0, n), Spans: make([]record.Span, 0, 2*n),
+	}
 	for _, r := range p.refs[s.lo:s.hi] {
 		err := d.addRef(&b, p, r)
 		switch {

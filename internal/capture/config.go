@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"docket/internal/price"
 	"docket/internal/record"
 )
 
@@ -32,6 +33,7 @@ type Config struct {
 	ShutdownDrain   time.Duration   `yaml:"shutdown_drain" doc:"how long a stop may take to deliver what is recorded; the rest is delivered after the next start"`
 	ConversationIDs []string        `yaml:"conversation_headers" doc:"further request headers that carry a conversation id, first one wins"`
 	UserIDs         []string        `yaml:"user_headers" doc:"further request headers that carry the end user, first one wins"`
+	Price           price.Config    `yaml:"price"`
 }
 
 // DefaultConfig is what holds where nothing is set.
@@ -49,6 +51,7 @@ func DefaultConfig() Config {
 		ShutdownDrain:   10 * time.Second,
 		ConversationIDs: []string{"Helicone-Session-Id", "X-Session-Id", "X-Conversation-Id"},
 		UserIDs:         []string{"Helicone-User-Id", "X-User-Id"},
+		Price:           price.DefaultConfig(),
 	}
 }
 
@@ -81,6 +84,9 @@ func (c Config) Validate() error {
 	}
 	if c.ShutdownDrain < 0 || c.ShutdownDrain > 10*time.Minute {
 		return fmt.Errorf("shutdown_drain: %s: must be 0s to 10m", c.ShutdownDrain)
+	}
+	if err := c.Price.Validate(); err != nil {
+		return fmt.Errorf("price.%w", err)
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"docket/internal/record"
+	"docket/internal/price"
 )
 
 const (
@@ -26,18 +26,12 @@ type DrainerOptions struct {
 	Spool      Spool
 	Sink       Sink
 	Exporter   SpanExporter // nil: no OTLP export
-	Prices     Prices       // nil: no costs
+	Prices     *price.Table // nil: that of the settings
 	Recorder   *Recorder    // of the same spool, for the backlog metric; may be nil
 	Clock      func() time.Time
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
 	Version    string // of Docket, on spans
-}
-
-// Prices is price.Table.
-type Prices interface {
-	// Cost returns nil when the model has no known price at that time.
-	Cost(provider, model string, at time.Time, u record.Usage) (nano *uint64, version string)
 }
 
 // Drainer turns the spool into records and delivers them.
@@ -58,6 +52,8 @@ type Drainer struct {
 
 	ended      []uuid.UUID // exchanges whose files can go
 	unreadable int         // failed attempts to read the batch
+
+	lastResource map[string]string
 }
 
 // NewDrainer returns a Drainer. There is one per spool.
@@ -67,6 +63,13 @@ func NewDrainer(cfg Config, opts DrainerOptions) *Drainer {
 	}
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	if opts.Prices == nil {
+		prices, err := price.New(cfg.Price)
+		if err != nil {
+			opts.Log.Error("costs are not recorded", "error", err)
+		}
+		opts.Prices = prices
 	}
 	d := &Drainer{cfg: cfg, opts: opts}
 	d.quiet = quietLog{log: opts.Log, clock: opts.Clock, every: logInterval}

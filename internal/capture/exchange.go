@@ -77,12 +77,12 @@ func (x *Exchange) startLocked() {
 	x.begun = true
 	info, body := x.req.take(x.head.Level)
 	x.head.Request = info
-	failure := x.r.append(KindBegin, &x.head, x.secrets, x.head.Project, body)
+	failure, detail := x.r.append(KindBegin, &x.head, x.secrets, x.head.Project, body)
 	if failure != "" {
 		x.lost = true
 		x.req.stop()
 		x.res.buf.stop()
-		x.r.gap(x.head.Project, failure, uint64(max(x.length, 0)), "")
+		x.r.gap(x.head.Project, failure, uint64(max(x.length, 0)), detail)
 		return
 	}
 	x.r.metrics.begun.Inc()
@@ -197,8 +197,8 @@ func (x *Exchange) endLocked(state, text string) {
 	h.Request, h.RequestLen = late, len(body)
 	x.countCuts(&h)
 	answer := x.res.buf.bytes()[x.res.doneLen:]
-	if failure := x.r.append(KindEnd, &h, x.secrets, x.head.Project, body, answer); failure != "" {
-		x.r.gap(x.head.Project, failure, uint64(len(body)+len(answer)), "")
+	if failure, detail := x.r.append(KindEnd, &h, x.secrets, x.head.Project, body, answer); failure != "" {
+		x.r.gap(x.head.Project, failure, uint64(len(body)+len(answer)), detail)
 		x.r.endLater(h, x.head.Project, x.secrets)
 		return
 	}

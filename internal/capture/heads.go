@@ -164,7 +164,7 @@ func (h *beginHead) read(head []byte) error {
 		case tagSampleValue:
 			h.SampleValue = f.num
 		case tagTag:
-			h.Tags = append(h.Tags, string(f.data))
+			h.Tags = append(h.Tags, f.text)
 		case tagInternal:
 			h.Internal = f.num != 0
 		case tagHeader:
@@ -177,7 +177,7 @@ func (h *beginHead) read(head []byte) error {
 			}
 			for _, s := range texts {
 				if s.tag == f.tag {
-					*s.text = string(f.data)
+					*s.text = f.text
 				}
 			}
 		}
@@ -228,11 +228,11 @@ func (h *endHead) read(head []byte) error {
 		case tagTime:
 			h.Time = f.time()
 		case tagState:
-			h.State = string(f.data)
+			h.State = f.text
 		case tagStatus:
 			h.Status = int(f.num & 0xffff)
 		case tagError:
-			h.Error = string(f.data)
+			h.Error = f.text
 		case tagSent:
 			h.Sent = f.num != 0
 		case tagHeader:
@@ -257,10 +257,10 @@ func (h *endHead) read(head []byte) error {
 }
 
 func readID(id *uuid.UUID, f field) error {
-	if len(f.data) != len(id) {
+	if len(f.text) != len(id) {
 		return errMalformed
 	}
-	copy(id[:], f.data)
+	copy(id[:], f.text)
 	return nil
 }
 

@@ -40,7 +40,7 @@ func (r *Recorder) flushLate() {
 	r.late.ends = nil
 	r.mu.Unlock()
 	for i := range ends {
-		if r.append(KindEnd, &ends[i].head, ends[i].secrets, ends[i].project) != "" {
+		if failure, _ := r.append(KindEnd, &ends[i].head, ends[i].secrets, ends[i].project); failure != "" {
 			r.mu.Lock()
 			r.late.ends = append(ends[i:], r.late.ends...)
 			r.mu.Unlock()

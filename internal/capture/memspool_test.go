@@ -114,19 +114,23 @@ func (s *memSpool) Reader(from record.Position) (capture.SpoolReader, error) {
 func (s *memSpool) ReadAt(pos record.Position) (record.SpoolRecord, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, r := range s.recs {
-		if r.Pos == pos {
-			if s.unreadable[pos] {
-				return record.SpoolRecord{}, errReset
-			}
-			if s.corrupt[pos] {
-				return record.SpoolRecord{}, corruptError{pos}
-			}
-			r.Data = bytes.Clone(r.Data)
-			return r, nil
-		}
+	i, ok := s.findLocked(pos)
+	switch {
+	case !ok:
+		return record.SpoolRecord{}, fs.ErrNotExist
+	case s.unreadable[pos]:
+		return record.SpoolRecord{}, errReset
+	case s.corrupt[pos]:
+		return record.SpoolRecord{}, corruptError{pos}
 	}
-	return record.SpoolRecord{}, fs.ErrNotExist
+	r := s.recs[i]
+	r.Data = bytes.Clone(r.Data)
+	return r, nil
+}
+
+// findLocked is the index of the first record at or behind pos.
+func (s *memSpool) findLocked(pos record.Position) (i int, exact bool) {
+	return slices.BinarySearchFunc(s.recs, pos, func(r record.SpoolRecord, p record.Position) int { return r.Pos.Compare(p) })
 }
 
 func (s *memSpool) Acked() record.Position {
@@ -240,10 +244,8 @@ func (r *memReader) Next(ctx context.Context) (record.SpoolRecord, error) {
 	for {
 		r.s.mu.Lock()
 		more := r.s.more
-		for _, rec := range r.s.recs {
-			if rec.Pos.Compare(r.from) < 0 {
-				continue
-			}
+		if i, _ := r.s.findLocked(r.from); i < len(r.s.recs) {
+			rec := r.s.recs[i]
 			r.from = rec.End
 			bad := r.s.corrupt[rec.Pos]
 			r.s.mu.Unlock()

@@ -225,9 +225,9 @@ func (b *requestBody) saveLocked() {
 	}
 	t.saved = true
 	h := requestHead{ID: x.head.ID, Request: t.infoLocked(x.head.Level)}
-	if failure := x.r.append(KindRequest, &h, x.secrets, x.head.Project, t.buf.bytes()); failure != "" {
+	if failure, detail := x.r.append(KindRequest, &h, x.secrets, x.head.Project, t.buf.bytes()); failure != "" {
 		t.buf.cut = failure
-		x.r.gap(x.head.Project, failure, t.buf.size, "")
+		x.r.gap(x.head.Project, failure, t.buf.size, detail)
 	}
 }
 

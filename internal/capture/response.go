@@ -102,7 +102,7 @@ func (x *Exchange) doneLocked() {
 	}
 	h := x.endHead(record.StateComplete)
 	body := x.res.buf.bytes()
-	if x.r.append(KindDone, &h, x.secrets, x.head.Project, body) == "" {
+	if failure, _ := x.r.append(KindDone, &h, x.secrets, x.head.Project, body); failure == "" {
 		x.res.doneLen = len(body)
 	}
 }

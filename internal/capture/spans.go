@@ -18,7 +18,7 @@ func (d *Drainer) spans(x *exchange, inf *record.Inference, dec *wire.Decoded) [
 		Time: inf.Time, TraceID: inf.TraceID, SpanID: inf.SpanID, ParentSpanID: inf.ParentSpanID,
 		TraceState: inf.TraceState, Flags: inf.TraceFlags, Name: inf.Method + " " + inf.Path, Kind: "Server",
 		ServiceName: d.cfg.ServiceName, ResourceAttributes: d.resource(inf), ScopeName: scopeName, ScopeVersion: d.opts.Version,
-		Attributes: serverAttributes(inf), Duration: inf.Duration, StatusCode: "Unset",
+		Attributes: serverAttributes(inf, 8), Duration: inf.Duration, StatusCode: "Unset",
 	}
 	if inf.Status >= 500 || inf.TerminalState == record.StateProxyDied {
 		server.StatusCode, server.StatusMessage = "Error", inf.ErrorMessage
@@ -45,18 +45,24 @@ func clientName(inf *record.Inference) string {
 	return strings.TrimSpace(inf.Operation + " " + inf.RequestModel)
 }
 
+// resource returns the attributes of the process. The spans of a batch share
+// one map: nobody changes them.
 func (d *Drainer) resource(inf *record.Inference) map[string]string {
+	if m := d.lastResource; m != nil && m[record.AttrInstanceID] == inf.Instance && m[record.AttrEnvironment] == inf.Environment {
+		return m
+	}
 	m := map[string]string{record.AttrServiceName: d.cfg.ServiceName}
 	setText(m, record.AttrInstanceID, inf.Instance)
 	setText(m, record.AttrEnvironment, inf.Environment)
+	d.lastResource = m
 	return m
 }
 
-func serverAttributes(inf *record.Inference) map[string]string {
-	m := map[string]string{
-		record.AttrHTTPMethod: inf.Method, record.AttrURLPath: inf.Path,
-		record.AttrInferenceID: inf.ID, record.AttrTerminalState: inf.TerminalState,
-	}
+// serverAttributes are what both spans have. size is how many there will be.
+func serverAttributes(inf *record.Inference, size int) map[string]string {
+	m := make(map[string]string, size)
+	m[record.AttrHTTPMethod], m[record.AttrURLPath] = inf.Method, inf.Path
+	m[record.AttrInferenceID], m[record.AttrTerminalState] = inf.ID, inf.TerminalState
 	setText(m, record.AttrUpstream, inf.Upstream)
 	setText(m, record.AttrProject, inf.Project)
 	setText(m, record.AttrErrorType, inf.ErrorType)
@@ -67,7 +73,7 @@ func serverAttributes(inf *record.Inference) map[string]string {
 }
 
 func (d *Drainer) clientAttributes(x *exchange, inf *record.Inference, dec *wire.Decoded) map[string]string {
-	m := serverAttributes(inf)
+	m := serverAttributes(inf, 28)
 	m[record.AttrSampleValue] = strconv.FormatUint(inf.SampleValue, 16)
 	m[record.AttrCaptureComplete] = strconv.FormatBool(!inf.RequestCut && !inf.ResponseCut && inf.CaptureLevel == record.CaptureFull)
 	setText(m, record.AttrOperation, inf.Operation)

@@ -70,32 +70,33 @@ func (w *fieldWriter) pairs(tag byte, kv []string) {
 	}
 }
 
-// field is one field that was read. Data points into what is read from.
+// field is one field that was read.
 type field struct {
 	tag  byte
 	num  uint64
-	data []byte
+	text string
 }
 
-// eachField calls f for every field of head.
+// eachField calls f for every field of head. The texts share one copy of it.
 func eachField(head []byte, f func(field) error) error {
-	for len(head) > 0 {
-		key, n := binary.Uvarint(head)
+	rest := string(head)
+	for rest != "" {
+		key, n := uvarint(rest)
 		if n <= 0 || key>>1 > 255 {
 			return errMalformed
 		}
-		head = head[n:]
-		v, n := binary.Uvarint(head)
+		rest = rest[n:]
+		v, n := uvarint(rest)
 		if n <= 0 {
 			return errMalformed
 		}
-		head = head[n:]
+		rest = rest[n:]
 		fd := field{tag: byte(key >> 1), num: v}
 		if key&1 == 1 {
-			if v > uint64(len(head)) {
+			if v > uint64(len(rest)) {
 				return errMalformed
 			}
-			fd.data, head = head[:v:v], head[v:]
+			fd.text, rest = rest[:v], rest[v:]
 		}
 		if err := f(fd); err != nil {
 			return err
@@ -104,13 +105,25 @@ func eachField(head []byte, f func(field) error) error {
 	return nil
 }
 
+// uvarint is binary.Uvarint for a string.
+func uvarint(s string) (v uint64, n int) {
+	for i := range min(len(s), binary.MaxVarintLen64) {
+		b := s[i]
+		if b < 0x80 {
+			return v | uint64(b)<<(7*i), i + 1
+		}
+		v |= uint64(b&0x7f) << (7 * i)
+	}
+	return 0, 0
+}
+
 func (f field) pair() (name, value string, err error) {
-	size, n := binary.Uvarint(f.data)
-	if n <= 0 || size > uint64(len(f.data)-n) {
+	size, n := uvarint(f.text)
+	if n <= 0 || size > uint64(len(f.text)-n) {
 		return "", "", errMalformed
 	}
-	rest := f.data[n:]
-	return string(rest[:size]), string(rest[size:]), nil
+	rest := f.text[n:]
+	return rest[:size], rest[size:], nil
 }
 
 // splitRecord separates the head of a record from the bodies behind it.

@@ -57,8 +57,13 @@ type ref struct {
 	end  location // the end record; zero: it died. The gap record or corrupt stretch of the other kinds
 }
 
+// rowBytes is about what the rows of an exchange take in memory beside its
+// bodies.
+const rowBytes = 2 << 10
+
+// bytes is what a ref counts for in the limits of a batch.
 func (r ref) bytes() int64 {
-	return r.open.begin.size + r.open.request.size + r.open.done.size + r.end.size
+	return rowBytes + r.open.begin.size + r.open.request.size + r.open.done.size + r.end.size
 }
 
 // tracker follows the exchanges through the spool. What it returns depends on
@@ -132,7 +137,8 @@ var errFound = errors.New("found")
 
 // lifeOf reads which process wrote a begin or boot record.
 func lifeOf(head []byte) (life uint64) {
-	_ = eachField(head, func(f field) error {
+	// It is the second field, behind the id.
+	_ = eachField(head[:min(len(head), 48)], func(f field) error {
 		if f.tag == tagLife {
 			life = f.num
 			return errFound
