@@ -229,21 +229,6 @@ func TestRefusedBatchIsATypedError(t *testing.T) {
 	wantCode(t, err, 60, "UNKNOWN_TABLE")
 }
 
-func TestEarlyErrorOfABigBatchIsATypedError(t *testing.T) {
-	conn := connect(t, options(t, "default"))
-	ctx := clickhouse.Context(t.Context(), clickhouse.WithColumnNamesAndTypes([]clickhouse.ColumnNameAndType{{Name: "s", Type: "String"}}))
-	for range 20 {
-		batch, err := conn.PrepareBatch(ctx, "INSERT INTO nope (s)")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := batch.Append(strings.Repeat("x", 7<<20)); err != nil {
-			t.Fatal(err)
-		}
-		wantCode(t, batch.Send(), 60, "UNKNOWN_TABLE")
-	}
-}
-
 func TestErrorInTheMiddleOfAResult(t *testing.T) {
 	for _, method := range []clickhouse.CompressionMethod{clickhouse.CompressionNone, clickhouse.CompressionLZ4, clickhouse.CompressionZSTD} {
 		t.Run(method.String(), func(t *testing.T) {

@@ -1,9 +1,9 @@
 package localclickhouse_test
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
-	"context"
 	"fmt"
 	"io"
 	"net"
@@ -186,28 +186,16 @@ func TestBodiesThatAreCutOrDamagedCommitNothing(t *testing.T) {
 	rows := strings.Repeat("1\n2\n3\n", 200_000)
 
 	t.Run("cut", func(t *testing.T) {
-		c, err := net.Dial("tcp", addr(t))
-		if err != nil {
+		c := dial(t)
+		if _, err := fmt.Fprintf(c, "%sContent-Length: %d\r\n\r\n%s", head(t, target), len(rows)+10, rows); err != nil {
 			t.Fatal(err)
 		}
-		req, err := http.NewRequestWithContext(context.Background(), "POST", target, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.SetBasicAuth("default", password)
-		if _, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: %s\r\nContent-Length: %d\r\n\r\n%s",
-			target, req.Header.Get("Authorization"), len(rows)+10, rows); err != nil {
-			t.Fatal(err)
-		}
-		await(t, "insert to begin", func() bool {
-			return value[uint64](t, conn, "SELECT count() FROM system.processes WHERE query LIKE 'INSERT INTO t%'") == 1
-		})
+		const running = "SELECT count() FROM system.processes WHERE query LIKE 'INSERT INTO t%'"
+		await(t, "insert to begin", func() bool { return value[uint64](t, conn, running) == 1 })
 		if err := c.Close(); err != nil {
 			t.Fatal(err)
 		}
-		await(t, "insert to end", func() bool {
-			return value[uint64](t, conn, "SELECT count() FROM system.processes WHERE query LIKE 'INSERT INTO t%'") == 0
-		})
+		await(t, "insert to end", func() bool { return value[uint64](t, conn, running) == 0 })
 	})
 	t.Run("damaged gzip", func(t *testing.T) {
 		var packed bytes.Buffer
@@ -233,6 +221,44 @@ func TestBodiesThatAreCutOrDamagedCommitNothing(t *testing.T) {
 	})
 	if got := value[uint64](t, conn, "SELECT count() FROM t"); got != 0 {
 		t.Errorf("%d rows were committed", got)
+	}
+}
+
+func dial(t *testing.T) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", addr(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// head is the beginning of a POST, up to the length of its body.
+func head(t *testing.T, target string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), "POST", target, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.SetBasicAuth("default", password)
+	return "POST " + target + " HTTP/1.1\r\nHost: localhost\r\nAuthorization: " + req.Header.Get("Authorization") + "\r\n"
+}
+
+// A client that sends all of its batch before it reads must get the error, not
+// a broken connection, which it would take for a reason to try again.
+func TestEarlyErrorReachesAClientThatIsSending(t *testing.T) {
+	c := dial(t)
+	body := strings.Repeat("1\n", 7<<19)
+	if _, err := fmt.Fprintf(c, "%sContent-Length: %d\r\n\r\n%s", head(t, "/?query=INSERT+INTO+nope+FORMAT+TSV"), len(body), body); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code := resp.Header.Get("X-ClickHouse-Exception-Code"); code != "60" {
+		t.Errorf("code %q", code)
 	}
 }
 
