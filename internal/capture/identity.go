@@ -15,6 +15,7 @@ const (
 	maxListEntries  = 32
 	maxPathBytes    = 4 << 10
 	maxErrorBytes   = 2 << 10
+	maxStateBytes   = 1 << 10
 )
 
 // levelOf is the capture level of a call: what the route allows, lowered by the

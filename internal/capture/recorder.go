@@ -199,7 +199,7 @@ func (r *Recorder) Begin(b Begin) *Exchange {
 	h.Method, h.Path, h.UpstreamPath = b.Method, bounded(b.Path, maxPathBytes), bounded(b.UpstreamPath, maxPathBytes)
 	h.Query = bounded(redact.CleanQuery(b.RawQuery), maxPathBytes)
 	h.TraceID, h.SpanID, h.ParentSpanID, h.UpstreamSpanID = b.TraceID, b.SpanID, b.ParentSpanID, b.UpstreamSpanID
-	h.TraceFlags, h.TraceState = b.TraceFlags, b.TraceState
+	h.TraceFlags, h.TraceState = b.TraceFlags, bounded(b.TraceState, maxStateBytes)
 	h.SampleValue = r.opts.SampleValue(b.TraceID, b.TraceState, b.TraceFlags)
 	h.Headers = r.headers.append(nil, b.Header)
 	h.Attributes = attributes(b)
