@@ -50,39 +50,36 @@ func blobPart(modality, mime, data string, before int) record.Part {
 // measure returns size and hash of what base64 text stands for. Text that is
 // none keeps an estimated size and no hash.
 func measure(data string) (size int64, sum string) {
-	const block = 32 << 10
-	if strings.IndexByte(data, '\n') >= 0 || strings.IndexByte(data, '\r') >= 0 {
-		data = strings.NewReplacer("\n", "", "\r", "").Replace(data)
+	if size, sum, ok := measureAs(base64.StdEncoding, data); ok {
+		return size, sum
 	}
-	enc := base64Encoding(data)
+	data = strings.NewReplacer("\n", "", "\r", "").Replace(data)
+	bare := strings.TrimRight(data, "=")
+	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+		if size, sum, ok := measureAs(enc, bare); ok {
+			return size, sum
+		}
+	}
+	return int64(len(data)) * 3 / 4, ""
+}
+
+// measureAs is measure for one variant of base64, without line ends.
+func measureAs(enc *base64.Encoding, data string) (size int64, sum string, ok bool) {
+	const block = 32 << 10
 	h := sha256.New()
 	in := make([]byte, min(len(data), block))
 	out := make([]byte, enc.DecodedLen(len(in)))
-	for rest := data; rest != ""; {
-		n := copy(in, rest)
-		rest = rest[n:]
+	for data != "" {
+		n := copy(in, data)
+		data = data[n:]
 		k, err := enc.Decode(out, in[:n])
-		if err != nil || rest != "" && k != n/4*3 {
-			return int64(len(data)) * 3 / 4, ""
+		if err != nil || data != "" && k != n/4*3 {
+			return 0, "", false
 		}
 		h.Write(out[:k])
 		size += int64(k)
 	}
-	return size, hex.EncodeToString(h.Sum(nil))
-}
-
-// base64Encoding picks the variant by the alphabet and padding that a text uses.
-func base64Encoding(data string) *base64.Encoding {
-	url := strings.IndexByte(data, '-') >= 0 || strings.IndexByte(data, '_') >= 0
-	switch padded := len(data)%4 == 0; {
-	case url && padded:
-		return base64.URLEncoding
-	case url:
-		return base64.RawURLEncoding
-	case padded:
-		return base64.StdEncoding
-	}
-	return base64.RawStdEncoding
+	return size, hex.EncodeToString(h.Sum(nil)), true
 }
 
 // sniffMIME guesses the media type of bytes that came without one, by their

@@ -157,6 +157,9 @@ func isPlain(b byte) bool {
 // elided splits a value that an Elider shortened: its head, its length and the
 // number of padding characters.
 func elided(s string) (head string, length, padding int, ok bool) {
+	if len(s) > elidedHead+2*len(elidedMark) {
+		return "", 0, 0, false
+	}
 	head, tail, found := strings.Cut(s, elidedMark)
 	if !found {
 		return "", 0, 0, false

@@ -129,54 +129,54 @@ func (c *cursor) str() (s string, ok bool) {
 // quoted reads the string whose opening quote is the next byte.
 func (c *cursor) quoted() string {
 	start := c.i + 1
-	escaped := c.skipString()
+	c.skipString()
 	end := c.i - 1
 	if c.cut {
 		end = c.i
 	}
-	if !escaped {
-		return c.s[start:end]
+	text := c.s[start:end]
+	if strings.IndexByte(text, '\\') < 0 {
+		return text
 	}
-	return unescape(c.s[start:end])
+	return unescape(text)
 }
 
-// skipString moves behind the string whose opening quote is the next byte and
-// returns whether there is a backslash in it. Most strings are short: those are
-// walked, long ones searched.
-func (c *cursor) skipString() (escaped bool) {
+// skipString moves behind the string whose opening quote is the next byte.
+// Most strings are short: those are walked, long ones searched.
+func (c *cursor) skipString() {
 	const walk = 24
 	i := c.i + 1
 	for end := min(i+walk, len(c.s)); i < end; i++ {
 		switch c.s[i] {
 		case '"':
 			c.i = i + 1
-			return false
+			return
 		case '\\':
-			return c.skipLongString(i)
+			c.skipLongString(i)
+			return
 		}
 	}
-	return c.skipLongString(i)
+	c.skipLongString(i)
 }
 
 // skipLongString goes on at i, before which there is no backslash.
-func (c *cursor) skipLongString(i int) (escaped bool) {
+func (c *cursor) skipLongString(i int) {
 	for {
 		n := strings.IndexByte(c.s[i:], '"')
 		if n < 0 {
 			c.cut, c.i = true, len(c.s)
-			return escaped || strings.IndexByte(c.s[i:], '\\') >= 0
+			return
 		}
 		at := i + n
 		back := at
 		for back > i && c.s[back-1] == '\\' {
 			back--
 		}
-		if (at-back)%2 == 0 {
-			c.i = at + 1
-			return escaped || back < at || strings.IndexByte(c.s[i:at], '\\') >= 0
-		}
-		escaped = true
 		i = at + 1
+		if (at-back)%2 == 0 {
+			c.i = i
+			return
+		}
 	}
 }
 
