@@ -46,6 +46,7 @@ type InferenceDetail struct {
 	Body       *Body // nil when it expired or was not kept
 	Verdicts   []Verdict
 	JudgeCalls []JudgeCall
+	Labels     []Label // newest first
 }
 
 // CandidateQuery selects candidates by the time they were inserted, oldest

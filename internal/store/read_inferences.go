@@ -60,7 +60,7 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// detailLimit bounds verdicts and judge calls of one inference.
+// detailLimit bounds verdicts, labels and judge calls of one inference.
 const detailLimit = 1_000
 
 // Inference returns everything about one inference; the error wraps ErrNotFound
@@ -83,6 +83,9 @@ func (s *Store) Inference(ctx context.Context, id string) (record.InferenceDetai
 		d.Body = &b
 	}
 	if d.Verdicts, err = s.Verdicts(ctx, record.VerdictFilter{InferenceIDs: []string{id}, Limit: detailLimit}); err != nil {
+		return d, err
+	}
+	if d.Labels, err = s.Labels(ctx, record.LabelFilter{InferenceIDs: []string{id}, Limit: detailLimit}); err != nil {
 		return d, err
 	}
 	d.JudgeCalls, err = s.judgeCalls(ctx, id)

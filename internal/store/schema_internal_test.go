@@ -103,8 +103,8 @@ func TestClusterStatementsParse(t *testing.T) {
 			t.Errorf("%s: %s", path, ast)
 		}
 	}
-	if distributed != 12 {
-		t.Errorf("%d distributed tables, want 12", distributed)
+	if distributed != 15 {
+		t.Errorf("%d distributed tables, want 15", distributed)
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.ttls)) {
 		statement := d.alterTTL(name)
@@ -151,16 +151,19 @@ func TestColumnsAreThoseOfTheTables(t *testing.T) {
 	}
 	notDeclared := []string{"inserted_at", "applied_at", "Events.Timestamp", "Events.Name", "Events.Attributes"}
 	for name, declared := range map[string]map[string]string{
-		"inferences":        columnsOf(inferences()),
-		"inference_bodies":  columnsOf(bodies()),
-		"otel_traces":       columnsOf(spans("otel_traces")),
-		"verdicts":          columnsOf(verdicts()),
-		"judge_calls":       columnsOf(judgeCalls()),
-		"capture_gaps":      columnsOf(gaps()),
-		"eval_epochs":       columnsOf(epochs()),
-		"cursors":           columnsOf(cursors()),
-		"candidates":        columnsOf(candidates()),
-		"schema_migrations": columnsOf(applied()),
+		"inferences":          columnsOf(inferences()),
+		"human_labels":        columnsOf(labels()),
+		"calibration_answers": columnsOf(calibrationAnswers()),
+		"calibrations":        columnsOf(calibrations()),
+		"inference_bodies":    columnsOf(bodies()),
+		"otel_traces":         columnsOf(spans("otel_traces")),
+		"verdicts":            columnsOf(verdicts()),
+		"judge_calls":         columnsOf(judgeCalls()),
+		"capture_gaps":        columnsOf(gaps()),
+		"eval_epochs":         columnsOf(epochs()),
+		"cursors":             columnsOf(cursors()),
+		"candidates":          columnsOf(candidates()),
+		"schema_migrations":   columnsOf(applied()),
 	} {
 		rows := storetest.Exec(t, cfg.DSN, "SELECT name, type FROM system.columns WHERE database = currentDatabase() AND table = '"+name+"' FORMAT TSVRaw")
 		stored := make(map[string]string)
@@ -252,6 +255,10 @@ func TestQueryStatements(t *testing.T) {
 		{"candidates_shards", "candidates.sql", map[string]any{"Columns": "...", "Shards": true}},
 		{"judged_ids", "judged_ids.sql", nil},
 		{"load_cursor", "load_cursor.sql", map[string]any{"Columns": "..."}},
+		{"labels", "labels.sql", map[string]any{"Columns": "...", "F": record.LabelFilter{}}},
+		{"labels_all", "labels.sql", map[string]any{"Columns": "...", "F": record.LabelFilter{Project: "p", Criterion: "k", InferenceIDs: []string{"i"}}}},
+		{"calibration_answers", "calibration_answers.sql", map[string]any{"Columns": "..."}},
+		{"calibrations", "calibrations.sql", map[string]any{"Columns": "...", "Rubric": "r"}},
 		{"gaps", "gaps.sql", map[string]any{"Columns": "..."}},
 		{"spans", "spans.sql", map[string]any{"Columns": "...", "Table": "`otel_traces`"}},
 		{"stored_ids", "stored_ids.sql", map[string]string{"Table": "inferences"}},
@@ -283,6 +290,7 @@ func TestQueryStatements(t *testing.T) {
 		"inferences": insertSQL(inferences()), "bodies": insertSQL(bodies()), "spans": insertSQL(spans("other.spans")),
 		"verdicts": insertSQL(verdicts()), "judge_calls": insertSQL(judgeCalls()), "gaps": insertSQL(gaps()),
 		"epochs": insertSQL(epochs()), "cursors": insertSQL(cursors()), "applied": insertSQL(applied()),
+		"labels": insertSQL(labels()), "calibration_answers": insertSQL(calibrationAnswers()), "calibrations": insertSQL(calibrations()),
 	} {
 		snapshot(t, "inserts/"+name+".sql", insert)
 	}

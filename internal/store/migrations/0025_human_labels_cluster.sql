@@ -1,0 +1,1 @@
+{{distributed "human_labels" "cityHash64(inference_id)"}}

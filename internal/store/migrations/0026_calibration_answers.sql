@@ -1,0 +1,23 @@
+CREATE TABLE IF NOT EXISTS {{table "calibration_answers"}}{{onCluster}}
+(
+    verdict_id String CODEC(ZSTD(1)),
+    repeat UInt16,
+    ts DateTime64(6, 'UTC') CODEC(Delta, ZSTD(1)),
+    case_id String CODEC(ZSTD(1)),
+    rubric LowCardinality(String),
+    criterion LowCardinality(String),
+    criterion_version LowCardinality(String),
+    criterion_text LowCardinality(String),
+    judge_config LowCardinality(String),
+    backend LowCardinality(String),
+    judge_model LowCardinality(String),
+    method LowCardinality(String),
+    outcome LowCardinality(String),
+    reason LowCardinality(String),
+    detail String CODEC(ZSTD(3)),
+    probability Nullable(Float64) CODEC(ZSTD(1)),
+    threshold Float64 CODEC(ZSTD(1))
+)
+ENGINE = {{engine "ReplacingMergeTree(ts)"}}
+ORDER BY (verdict_id, repeat)
+SETTINGS {{dedup}}

@@ -1,0 +1,1 @@
+{{distributed "calibration_answers" "cityHash64(verdict_id)"}}

@@ -1,0 +1,1 @@
+{{distributed "calibrations" "cityHash64(rubric, criterion)"}}

@@ -1,0 +1,1 @@
+CREATE TABLE IF NOT EXISTS `docket`.`calibration_answers` ON CLUSTER `prod` AS `docket`.`calibration_answers_local` ENGINE = Distributed('prod', 'docket', 'calibration_answers_local', cityHash64(verdict_id))

@@ -1,0 +1,1 @@
+INSERT INTO `calibration_answers` (`verdict_id`, `repeat`, `ts`, `case_id`, `rubric`, `criterion`, `criterion_version`, `criterion_text`, `judge_config`, `backend`, `judge_model`, `method`, `outcome`, `reason`, `detail`, `probability`, `threshold`)

@@ -1,0 +1,1 @@
+INSERT INTO `calibrations` (`ts`, `rubric`, `criterion`, `criterion_version`, `criterion_text`, `judge_config`, `backend`, `judge_model`, `method`, `labels`, `n`, `threshold`, `report`, `slope`, `intercept`)

@@ -1,0 +1,5 @@
+SELECT ...
+FROM calibration_answers
+WHERE verdict_id IN {ids:Array(String)}
+ORDER BY verdict_id, repeat, ts DESC
+LIMIT 1 BY verdict_id, repeat
