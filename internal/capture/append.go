@@ -70,7 +70,7 @@ func classify(err error) string {
 		return record.GapDiskFull
 	}
 	var full interface{ Full() bool }
-	if errors.As(err, &full) && full.Full() {
+	if errors.As(err, &full) { // no room, or too large for any room
 		return record.GapByteCap
 	}
 	return record.GapSpoolClosed

@@ -20,9 +20,20 @@
 // appends: complete when its done record is there, else as proxy_died. The rows
 // of a batch are therefore a function of the spool alone.
 //
+// The order of what is kept: the request body lies in the begin record when it
+// is small and there in time, else in a request record that is appended before
+// its last bytes go on, else (the upstream did not take all of it) in the end
+// record. The answer lies in the done record as far as that goes, and in the
+// end record from there on.
+//
 // Limits. Bodies of open exchanges are held in memory only up to max_body each
 // and buffer_bytes together. The drainer holds positions of open exchanges, no
-// bodies, and decodes about 16 MiB of raw bodies at a time.
+// bodies, and decodes about 16 MiB of raw bodies at a time. An exchange that
+// stays open for long is copied out of the spool (carry.go). When the disk is so
+// full that not even the edges of a batch can be saved, nothing is delivered
+// until there is room: sending without them could store rows twice. A power cut
+// may take the records of the last fsync interval, and with them the end of an
+// exchange that was just stored; it is then stored again as proxy_died.
 //
 // Rejected: a queue in memory between the halves (it loses at a kill, and one
 // bounded by count grows with the bodies), parsing on the path (half of all CPU

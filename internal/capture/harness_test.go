@@ -154,22 +154,6 @@ func drain(t *testing.T, s capture.Spool, sink capture.Sink) {
 	}
 }
 
-// waitFor polls until ok, with a deadline.
-func waitFor(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
-	for !ok() {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited 10 s for: %s", what)
-		}
-		select {
-		case <-time.After(time.Millisecond):
-		case <-t.Context().Done():
-			t.Fatal(context.Cause(t.Context()))
-		}
-	}
-}
-
 func kinds(s *memSpool) string {
 	var b bytes.Buffer
 	for _, k := range s.kinds() {
