@@ -2,7 +2,6 @@ package capture_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
