@@ -23,12 +23,16 @@ has go || lacks go "install Go 1.26 or newer"
 has gcc || lacks gcc "apt-get install gcc libc6-dev      (for the race detector)"
 has git || lacks git "apt-get install git"
 has python3 || lacks python3 "apt-get install python3 python3-venv"
-"$root/.venv/bin/python" -c 'import openai' 2>/dev/null ||
-	lacks python-openai "python3 -m venv .venv && .venv/bin/pip install -r e2e/python/requirements.txt"
+python=$root/.venv/bin/python
+if [ ! -x "$python" ] || [ -n "$("$python" "$root/scripts/missing.py" "$root"/e2e/*/requirements.txt)" ]; then
+	lacks "python packages" "python3 -m venv .venv && for f in e2e/*/requirements.txt; do .venv/bin/pip install --no-deps -r \$f; done"
+fi
 has node || lacks node "apt-get install nodejs npm"
-for module in openai playwright-core; do
-	[ -d "$root/e2e/node/node_modules/$module" ] ||
-		lacks "node-$module" "(cd e2e/node && npm ci)"
+for lock in "$root"/e2e/*/package-lock.json; do
+	dir=$(dirname "$lock")
+	# npm writes the inner one when it is done.
+	[ -f "$dir/node_modules/.package-lock.json" ] && [ ! "$lock" -nt "$dir/node_modules/.package-lock.json" ] ||
+		lacks "node packages" "(cd ${dir#"$root"/} && npm ci)"
 done
 has chromium || lacks chromium "apt-get install chromium"
 if [ -z "${DOCKET_LIBCHDB:-}" ] && [ ! -f "$root/.cache/libchdb/libchdb.so" ]; then
