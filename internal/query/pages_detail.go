@@ -18,6 +18,8 @@ type turnData struct {
 	Earlier    int // messages of the history that an earlier turn shows
 	Verdicts   []record.Verdict
 	JudgeCalls []record.JudgeCall
+	Labels     []record.Label
+	Form       *labelForm // nil when nobody can label
 }
 
 type inferenceData struct {
@@ -38,7 +40,8 @@ func (s *server) inferencePage(c *gin.Context) {
 		s.renderError(c, err)
 		return
 	}
-	t := turnData{Inference: d.Inference, Body: d.Body, Verdicts: byCriterion(d.Verdicts), JudgeCalls: d.JudgeCalls}
+	t := turnData{Inference: d.Inference, Body: d.Body, Verdicts: byCriterion(d.Verdicts), JudgeCalls: d.JudgeCalls, Labels: d.Labels}
+	t.Form = s.labelForm(c, t)
 	if d.Body != nil {
 		t.Messages = d.Body.Input
 	}
@@ -81,10 +84,15 @@ func (s *server) turns(c *gin.Context, rows []record.Inference) ([]turnData, err
 	if err != nil {
 		return nil, err
 	}
+	labels, err := s.labelsOf(c, ids)
+	if err != nil {
+		return nil, err
+	}
 	turns := make([]turnData, len(rows))
 	var shown []record.Message // the conversation so far, as the turns above show it
 	for i, r := range rows {
-		turns[i] = turnData{Inference: r, Verdicts: verdicts[r.ID]}
+		turns[i] = turnData{Inference: r, Verdicts: verdicts[r.ID], Labels: labels[r.ID]}
+		turns[i].Form = s.labelForm(c, turns[i])
 		body, ok := bodies[r.ID]
 		if !ok {
 			continue

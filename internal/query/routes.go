@@ -19,6 +19,11 @@ func (s *server) routes() http.Handler {
 	api.GET("/inferences/:id", s.showInference)
 	api.GET("/verdicts", s.listVerdicts)
 
+	if s.opts.Labels != nil {
+		api.POST("/labels", s.postLabel)
+		e.POST("/inferences/:id/labels", s.postLabelForm)
+	}
+
 	e.GET("/", s.callsPage)
 	e.GET("/calls", s.callsFragment)
 	e.GET("/inferences/:id", s.inferencePage)

@@ -39,6 +39,11 @@ type Options struct {
 	// JudgingOff is shown on the page when nothing is judged: why, and how to
 	// turn it on. Empty when judging is on.
 	JudgingOff string
+	// Labels keeps what people say about criteria; nil when nobody can.
+	Labels LabelStore
+	// Criteria names the criteria of the rubrics, which can be labelled also
+	// where they have not been judged.
+	Criteria []string
 	// Metrics serves /metrics; nil leaves it out.
 	Metrics http.Handler
 }

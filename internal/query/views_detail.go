@@ -23,6 +23,7 @@ type detailView struct {
 	Response        *rawView          `json:"response"`
 	Verdicts        []verdictView     `json:"verdicts"`
 	JudgeCalls      []judgeCallView   `json:"judge_calls"`
+	Labels          []labelView       `json:"labels"`
 }
 
 // replyView is what the model answered in its first choice. A null text says
@@ -86,6 +87,7 @@ func newDetailView(d record.InferenceDetail) detailView {
 		Reply:         replyView{ToolCalls: []toolCallView{}},
 		Choices:       []choiceView{}, Messages: []record.Message{}, Output: []record.Message{},
 		Verdicts: newVerdictViews(byCriterion(d.Verdicts)), JudgeCalls: make([]judgeCallView, len(d.JudgeCalls)),
+		Labels: newLabelViews(d.Labels),
 	}
 	for i, c := range d.JudgeCalls {
 		v.JudgeCalls[i] = newJudgeCallView(c)
