@@ -39,7 +39,7 @@ func (x *exchange) state() string {
 func (d *Drainer) build(p *plan, s span) (record.Batch, error) {
 	n := s.hi - s.lo
 	b := record.Batch{
-		Token: p.token(d.opts.Spool.ID(), s), FirstSent: p.FirstSent,
+		Token: p.token(d.opts.Spool.ID(), s), FirstSent: p.FirstSent, Piece: n < len(p.refs),
 		Inferences: make([]record.Inference, 0, n), Bodies: make([]record.Body, 0, n), Spans: make([]record.Span, 0, 2*n),
 	}
 	for _, r := range p.refs[s.lo:s.hi] {

@@ -139,6 +139,7 @@ type Batch struct {
 	Token      string // stable over resends; unique to these rows
 	FirstSent  time.Time
 	Resend     bool // it may have been stored before
+	Piece      bool // part of a batch that was refused: rows may be stored under the token of the whole
 	Inferences []Inference
 	Bodies     []Body
 	Spans      []Span

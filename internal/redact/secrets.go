@@ -70,10 +70,25 @@ func (s *Secrets) add(v string) {
 	}
 }
 
+// unescaped says that a value looks the same in JSON, in a query and in a path:
+// keys nearly always do, and this is on the call's path.
+func unescaped(v string) bool {
+	for i := range len(v) {
+		c := v[i]
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '.' || c == '~') {
+			return false
+		}
+	}
+	return true
+}
+
 // forms returns the ways in which a value may be echoed. Encoders differ in
 // what they escape: Go's turns < into \u003c, PHP's puts a backslash before /,
 // .NET's escapes + as well.
 func forms(v string) []string {
+	if unescaped(v) {
+		return []string{v}
+	}
 	var plain strings.Builder
 	enc := json.NewEncoder(&plain)
 	enc.SetEscapeHTML(false)

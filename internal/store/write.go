@@ -29,7 +29,7 @@ func (s *Store) Write(ctx context.Context, b record.Batch) error {
 	}
 	b = storableBatch(b)
 	var stored presence
-	if b.Resend && time.Since(b.FirstSent) > checkAfter {
+	if b.Piece || b.Resend && time.Since(b.FirstSent) > checkAfter {
 		var err error
 		if stored, err = s.present(ctx, b); err != nil {
 			return err

@@ -84,6 +84,35 @@ func TestViewThatFailsOnce(t *testing.T) {
 	}
 }
 
+// A batch whose bodies and spans are stored before its inferences are refused
+// comes again in pieces, under other tokens.
+func TestPiecesOfARefusedBatch(t *testing.T) {
+	s, dsn := open(t)
+	b := batch("whole", 0, 10, now())
+	storetest.Exec(t, dsn, "ALTER TABLE inferences ADD CONSTRAINT poison CHECK inference_id != '"+b.Inferences[7].ID+"'")
+	err := s.Write(t.Context(), b)
+	var refused *store.RefusedError
+	if !errors.As(err, &refused) {
+		t.Fatalf("got %v, want a refusal", err)
+	}
+	for i := range b.Inferences {
+		piece := record.Batch{
+			Token: "piece" + strconv.Itoa(i), FirstSent: b.FirstSent, Piece: true,
+			Inferences: b.Inferences[i : i+1], Bodies: b.Bodies[i : i+1], Spans: b.Spans[len(b.Spans)/10*i : len(b.Spans)/10*(i+1)],
+		}
+		if err := s.Write(t.Context(), piece); (err != nil) != (i == 7) {
+			t.Errorf("piece %d: %v", i, err)
+		}
+	}
+	want := each(10)
+	for _, table := range []string{"inferences", "candidates", "traffic"} {
+		want[table] = 9 // all but the one that is refused
+	}
+	if diff := cmp.Diff(want, counts(t, dsn)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestLargeBodies(t *testing.T) {
 	s, _ := open(t)
 	at := now()
