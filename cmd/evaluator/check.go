@@ -47,6 +47,7 @@ func checkProxy(file string, getenv func(string) string) error {
 	return errors.Join(
 		config.Validate(map[string]any{"proxy": &forward, "capture": &copies.Config}),
 		config.Validate(map[string]any{"capture.spool": &copies.Spool}),
+		copies.ValidateSegment(copies.Spool.SegmentBytes),
 	)
 }
 

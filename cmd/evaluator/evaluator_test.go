@@ -293,6 +293,7 @@ func TestCheck(t *testing.T) {
 		"unknown key":           {"evaluator: {pol: 1s}", "pol"},
 		"proxy key":             {"proxy: {lissten: x}", "lissten"},
 		"spool value":           {"capture: {spool: {sync: never}}", "sync"},
+		"small segments":        {"capture: {max_body: 64MiB}", "spool.segment_bytes: 64MiB: want at least 129MiB"},
 		"rule without rubric":   {"rules: [{name: a, rubric: none, rate: 1}]", `rubric "none"`},
 		"rate of 0":             {strings.Replace(settingsText, "rate: 1", "rate: 0", 1), "rate 0"},
 		"two rules of one name": {settingsText[:strings.Index(settingsText, "evaluator:")] + "  - {name: everything, rubric: support, rate: 0.5}\n", "a rule above has it too"},

@@ -94,3 +94,15 @@ func (c Config) Validate() error {
 func isLevel(s string) bool {
 	return s == record.CaptureFull || s == record.CaptureMetadata || s == record.CaptureOff
 }
+
+// maxHeadBytes is more than a record has beside its bodies.
+const maxHeadBytes = record.MiB
+
+// ValidateSegment checks that a record with two bodies fits into a segment of
+// the spool.
+func (c Config) ValidateSegment(size record.ByteSize) error {
+	if most := 2*c.MaxBody + maxHeadBytes; most > size {
+		return fmt.Errorf("spool.segment_bytes: %v: want at least %v, for a record with two bodies of max_body (%v)", size, most, c.MaxBody)
+	}
+	return nil
+}
