@@ -201,7 +201,7 @@ func responsesResponse(v value, r *reply) {
 		ch.blocks = nil
 		position := 0
 		for item := range output.items() {
-			ch.setItem(position, item)
+			ch.addItem(position, item)
 			position++
 		}
 	}
@@ -243,6 +243,10 @@ func itemPlace(item, part int) int { return item<<16 | part&0xffff }
 // setItem replaces all parts of an item by its final form.
 func (ch *choice) setItem(index int, item value) {
 	ch.blocks = slices.DeleteFunc(ch.blocks, func(b *block) bool { return b.order>>16 == index })
+	ch.addItem(index, item)
+}
+
+func (ch *choice) addItem(index int, item value) {
 	for i, p := range itemParts(item) {
 		ch.add(itemPlace(index, i), p)
 	}
