@@ -17,6 +17,7 @@ func verbs() []verb {
 	return []verb{
 		{"serve", "judge what is captured, and serve the page and the read API", serve},
 		{"check", "check the whole settings file", check},
+		{"judge", "judge one conversation in a file, or print the request (--dry-run)", judgeFile},
 		{"migrate", "create and update the tables", migrate},
 	}
 }
