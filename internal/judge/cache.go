@@ -3,8 +3,6 @@ package judge
 import (
 	"sync"
 	"time"
-
-	"docket/internal/record"
 )
 
 // cache remembers answers to identical questions about identical content.
@@ -27,18 +25,22 @@ func newCache(window time.Duration, limit int, now func() time.Time) *cache {
 	return &cache{window: window, limit: limit, now: now, entries: map[string]cached{}}
 }
 
-// cacheKey covers everything that is sent, and to whom.
-func cacheKey(p *prepared, c *call) string {
+// key covers everything that is sent, and to whom; "" when nothing is
+// remembered. What a program decides is not: that is as quick.
+func (c *cache) key(p *prepared, asking *call) string {
+	if c.window <= 0 || c.limit == 0 || asking.member.profile.format == formatRule {
+		return ""
+	}
 	type asked struct{ Key, Text, Statement, Yes, No, Purpose string }
 	var questions []asked
-	for _, q := range c.questions {
+	for _, q := range asking.questions {
 		questions = append(questions, asked{q.key, q.text + "\x00" + q.criterion.Text, q.statement, q.yesWhen, q.noWhen, q.purpose})
 	}
 	var images []string
-	for _, i := range c.shown.images {
+	for _, i := range asking.shown.images {
 		images = append(images, i.part.SHA256+i.url, deref(i.detail, ""))
 	}
-	return fullDigest([]any{c.member.name, p.judgeConfig(c.member, Criterion{}), c.shown.state, questions, images, namesOf(c.questions)})
+	return fullDigest([]any{asking.member.name, p.configs[asking.member.name], asking.shown.state, questions, images, namesOf(asking.questions)})
 }
 
 // namesOf lists criteria by name: a static judge answers by it.
@@ -51,7 +53,7 @@ func namesOf(questions []question) []string {
 }
 
 func (c *cache) get(key string) (reply, bool) {
-	if c.window <= 0 {
+	if key == "" {
 		return reply{}, false
 	}
 	c.mu.Lock()
@@ -68,7 +70,7 @@ func (c *cache) get(key string) (reply, bool) {
 // put remembers a reply that answers every question. A probability that is
 // missing today may be there tomorrow.
 func (c *cache) put(key string, r reply) {
-	if c.window <= 0 || c.limit == 0 || r.err != nil || r.method == record.MethodRule {
+	if key == "" || r.err != nil {
 		return
 	}
 	for _, a := range r.answers {

@@ -74,7 +74,7 @@ func (c *Criterion) UnmarshalYAML(n *yaml.Node) error {
 		return nil
 	}
 	// The decoder of a node cannot be made strict, one of bytes can.
-	data, err := yaml.Marshal(n)
+	data, err := yaml.Marshal(withoutAliases(n, 0))
 	if err != nil {
 		return fmt.Errorf("criterion: %w", err)
 	}
@@ -86,6 +86,23 @@ func (c *Criterion) UnmarshalYAML(n *yaml.Node) error {
 	}
 	*c, err = k.criterion()
 	return err
+}
+
+// withoutAliases copies a node with what its aliases stand for, since their
+// anchors may lie outside it.
+func withoutAliases(n *yaml.Node, depth int) *yaml.Node {
+	const deepest = 64
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	out := *n
+	out.Anchor, out.Content = "", nil
+	for _, sub := range n.Content {
+		if depth < deepest {
+			out.Content = append(out.Content, withoutAliases(sub, depth+1))
+		}
+	}
+	return &out
 }
 
 // plainYAMLError words yaml's complaint about a key without Go's type names.

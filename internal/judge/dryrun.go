@@ -36,7 +36,7 @@ func (j *Judge) DryRun(ctx context.Context, rubric string, u Unit) ([]Request, e
 	alone.MaxCallsPerDay, alone.MaxUSDPerDay = 0, 0
 	cfg := j.config
 	cfg.CacheWindow = 0
-	o.Log = nil
+	o.Log, o.Meter = nil, nil
 	dry, err := New(cfg, map[string]Rubric{rubric: alone}, o)
 	if err != nil {
 		return nil, err

@@ -43,23 +43,31 @@ func rubricVersion(r Rubric) string {
 
 // judgeConfig is the hash over everything that can change an answer to the
 // criterion, besides the criterion: the judge as configured, how it is asked,
-// and what it is shown. m is nil for criteria with a check.
+// what it is shown, and the calibration if it is used. m is nil for criteria
+// with a check.
 func (p *prepared) judgeConfig(m *member, c Criterion) string {
-	if m == nil || m.profile.format == formatRule {
+	if m == nil {
+		return p.configs[ruleName]
+	}
+	if p.rubric.UseCalibrated {
+		return digest([]any{p.configs[m.name], c.Calibration})
+	}
+	return p.configs[m.name]
+}
+
+// configOf is the part of judgeConfig that is the same for all criteria.
+func (p *prepared) configOf(m *member) string {
+	if m.profile.format == formatRule {
 		return digest([]any{formatRule, rendererVersion})
 	}
 	r, b := p.rubric, m.config
-	parts := map[string]any{
+	return digest(map[string]any{
 		"format": m.profile.format, "profile": b.Profile, "model": p.model(m), "method": b.Method, "input": b.Input,
 		"images": m.profile.images, "template_args": b.TemplateArgs, "min_label_mass": b.MinLabelMass, "static": b.Static,
 		"max_questions": m.profile.maxQuestions, "max_input": m.profile.maxInput, "rubric_max_input": r.MaxInput, "trim": r.Trim,
 		"isolation": r.Isolation, "media": r.Media, "source_tools": r.SourceTools, "canary": r.Canary,
 		"system": r.System, "user": r.User, "wordings": wordings(), "renderer": rendererVersion,
-	}
-	if r.UseCalibrated {
-		parts["calibration"] = c.Calibration
-	}
-	return digest(parts)
+	})
 }
 
 // model is the model to ask for: the rubric's for its own judge, else that of

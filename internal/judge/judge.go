@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"docket/internal/record"
 )
@@ -19,6 +20,7 @@ import (
 type Options struct {
 	Client *http.Client // its transport and cookies; redirects are never followed
 	Log    *slog.Logger
+	Meter  prometheus.Registerer // nil registers no metrics
 
 	// Spent says what a rubric has used since the start of a day, so that
 	// ceilings hold over restarts. nil counts from the start of the program. An
@@ -70,6 +72,7 @@ type Judge struct {
 	members map[string]*member
 	cache   *cache
 	budget  *budget
+	meter   *meter
 }
 
 // prepared is a checked rubric with its judges.
@@ -77,8 +80,9 @@ type prepared struct {
 	name    string
 	rubric  Rubric
 	version string
-	chain   []*member // the rubric's judge, then its fallbacks
-	reasons *member   // nil when no sentences are asked for
+	chain   []*member         // the rubric's judge, then its fallbacks
+	configs map[string]string // hash of how each of them is asked
+	reasons *member           // nil when no sentences are asked for
 }
 
 // Result is what came of judging one unit by one rubric.
@@ -106,6 +110,9 @@ func New(cfg Config, rubrics map[string]Rubric, o Options) (*Judge, error) {
 	}
 	j.cache = newCache(cfg.CacheWindow, cfg.CacheEntries, o.Now)
 	j.budget = newBudget(o)
+	if j.meter, err = newMeter(o.Meter); err != nil {
+		return nil, fmt.Errorf("judge metrics: %w", err)
+	}
 	for _, name := range slices.Sorted(maps.Keys(rubrics)) {
 		if err := rubrics[name].Validate(cfg); err != nil {
 			return nil, fmt.Errorf("rubrics.%s.%w", name, err)
@@ -126,9 +133,12 @@ func (j *Judge) prepare(name string, r Rubric) (*prepared, error) {
 		return nil, err
 	}
 	r = r.withDefaults()
-	p := &prepared{name: name, rubric: r}
+	p := &prepared{name: name, rubric: r, configs: map[string]string{}}
 	for _, b := range append([]string{first}, r.Fallbacks...) {
 		p.chain = append(p.chain, j.members[b])
+	}
+	for _, m := range append(p.chain, j.members[ruleName]) {
+		p.configs[m.name] = p.configOf(m)
 	}
 	if r.Reasons == ReasonsOnFail {
 		p.reasons = j.members[r.reasonsBackend(first)]

@@ -31,6 +31,7 @@ func (r *run) explainFailures(ctx context.Context) {
 		})
 		c.cost = cost(m.config, c.reply)
 		done(c.cost)
+		r.j.meter.asked(c)
 		if detail := c.reply.answers[0].detail; c.reply.err == nil && detail != "" {
 			res.detail = detail
 			res.flags = append(res.flags, FlagReasonAfter)

@@ -180,11 +180,12 @@ func (r *run) askOnce(ctx context.Context, m *member, questions []question, fall
 		c.reply = failed(len(questions), methodOf(m.profile.format), fail.reason, fail.message)
 		return c
 	}
-	key := cacheKey(r.p, c)
-	if hit, ok := r.j.cache.get(key); ok && m.profile.format != formatRule {
+	key := r.j.cache.key(r.p, c)
+	if hit, ok := r.j.cache.get(key); ok {
 		zero := uint64(0)
 		c.reply, c.cached, c.cost = hit, true, &zero
 		r.name(c)
+		r.j.meter.asked(c)
 		return c
 	}
 	done, fail := r.j.budget.reserve(ctx, r.p, c)
@@ -198,6 +199,7 @@ func (r *run) askOnce(ctx context.Context, m *member, questions []question, fall
 	})
 	c.cost = cost(m.config, c.reply)
 	done(c.cost)
+	r.j.meter.asked(c)
 	r.j.cache.put(key, c.reply)
 	return c
 }
