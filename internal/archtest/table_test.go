@@ -16,6 +16,7 @@ func table() []row {
 		{"cmd/docket", []string{"*"}},
 		{"e2e", []string{"*"}},
 		{"e2e/readme", []string{"*"}},
+		{"e2e/judge", []string{"*"}},
 
 		{"internal/record", nil},
 		{"internal/wire", []string{"internal/record"}},

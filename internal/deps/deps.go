@@ -12,6 +12,7 @@ import (
 	_ "github.com/google/go-cmp/cmp"
 	_ "github.com/google/uuid"
 	_ "github.com/klauspost/compress/zstd"
+	_ "github.com/openai/openai-go/v3"
 	_ "github.com/prometheus/client_golang/prometheus/promhttp"
 	_ "github.com/sashabaranov/go-openai"
 	_ "github.com/santhosh-tekuri/jsonschema/v6"
