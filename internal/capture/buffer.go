@@ -62,15 +62,17 @@ func (m *memory) give(b *[]byte) {
 // buffer is the copy of a body: as much of it as the limits allow, with the
 // size and checksum of all of it. It is not safe for concurrent use.
 type buffer struct {
-	mem   *memory
-	limit int // of the copy
-	block *[]byte
-	size  uint64 // of all that was written
-	crc   uint32
-	cut   string // "" while the copy is whole, else cutLimit or record.GapBufferCap
+	mem      *memory
+	limit    int // of the copy
+	maxValue int // of a value in a copy that outgrows the limit; 0: it is cut at once
+	block    *[]byte
+	size     uint64 // of all that was written
+	crc      uint32
+	cut      string   // "" while the copy is whole, else cutLimit or record.GapBufferCap
+	elide    *eliding // not nil: the copy goes on without long values; see elide.go
 }
 
-// cutLimit says that a copy ends at max_body.
+// cutLimit says that a copy was shortened because of max_body.
 const cutLimit = "max_body"
 
 func (b *buffer) bytes() []byte {
@@ -83,20 +85,28 @@ func (b *buffer) bytes() []byte {
 // write adds p to the copy, as far as limit and memory allow.
 func (b *buffer) write(p []byte) {
 	b.account(p)
-	if b.cut != "" || len(p) == 0 {
-		return
+	switch {
+	case len(p) == 0 || b.limit == 0:
+	case b.elide != nil:
+		b.writeElided(p)
+	case b.cut != "":
+	case len(p) > b.limit-len(b.bytes()) && b.startEliding():
+		b.writeElided(p)
+	default:
+		b.put(p)
 	}
+}
+
+// put copies what there is room for.
+func (b *buffer) put(p []byte) {
 	have := len(b.bytes())
-	if b.limit == 0 {
-		return
-	}
 	if room := b.limit - have; len(p) > room {
 		p = p[:max(room, 0)]
-		b.cut = cutLimit
+		b.cut, b.elide = cutLimit, nil
 	}
 	if len(p) > 0 && !b.reserve(have+len(p)) {
 		p = p[:b.capacity()-have]
-		b.cut = record.GapBufferCap
+		b.cut, b.elide = record.GapBufferCap, nil
 	}
 	if len(p) > 0 {
 		*b.block = append(*b.block, p...)

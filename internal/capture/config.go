@@ -20,6 +20,7 @@ const (
 type Config struct {
 	Level           string          `yaml:"level" doc:"how much is kept by default: full, metadata (no bodies) or off"`
 	MaxBody         record.ByteSize `yaml:"max_body" doc:"copy limit of one body; size and checksum cover the whole body"`
+	MaxValue        record.ByteSize `yaml:"max_value" doc:"in a body that outgrows max_body, values of inline bytes (base64) longer than this are kept as type and size only, so that what is behind them is kept"`
 	BufferBytes     record.ByteSize `yaml:"buffer_bytes" doc:"memory for the copies of all open calls together; a call that finds none is recorded as cut"`
 	WhenFull        string          `yaml:"when_full" doc:"a call that cannot be recorded is passed on (pass) or answered with 503 (fail_503)"`
 	Project         string          `yaml:"project" doc:"project of calls that name none"`
@@ -41,6 +42,7 @@ func DefaultConfig() Config {
 	return Config{
 		Level:           record.CaptureFull,
 		MaxBody:         16 * record.MiB,
+		MaxValue:        64 * record.KiB,
 		BufferBytes:     64 * record.MiB,
 		WhenFull:        WhenFullPass,
 		Project:         "default",
@@ -69,6 +71,7 @@ func (c Config) Validate() error {
 		min, max record.ByteSize
 	}{
 		{"max_body", c.MaxBody, 0, 256 * record.MiB},
+		{"max_value", c.MaxValue, record.KiB, 256 * record.MiB},
 		{"buffer_bytes", c.BufferBytes, record.MiB, 64 * record.GiB},
 		{"batch_bytes", c.BatchBytes, 64 * record.KiB, record.GiB},
 	} {

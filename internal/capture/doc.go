@@ -27,7 +27,8 @@
 // end record from there on.
 //
 // Limits. Bodies of open exchanges are held in memory only up to max_body each
-// and buffer_bytes together. The drainer holds positions of open exchanges, no
+// and buffer_bytes together; one that outgrows max_body loses its long base64
+// values first (elide.go), and its end only when that is not enough. The drainer holds positions of open exchanges, no
 // bodies, and decodes about 16 MiB of raw bodies at a time. An exchange that
 // stays open for long is copied out of the spool (carry.go). When the disk is so
 // full that not even the edges of a batch can be saved, nothing is delivered

@@ -191,6 +191,7 @@ func (x *Exchange) endLocked(state, text string) {
 	if x.lost {
 		return
 	}
+	x.res.buf.finish()
 	h := x.endHead(state)
 	h.Error = text
 	late, body := x.req.rest(x.head.Level)

@@ -205,8 +205,8 @@ func (r *Recorder) Begin(b Begin) *Exchange {
 	h.Attributes = attributes(b)
 	x.length = b.ContentLength
 	x.expects = b.Header.Get("Expect") != ""
-	x.req.init(r.mem, r.copyLimit(level))
-	x.res.init(r.mem, r.copyLimit(level))
+	x.req.init(r.mem, r.copyLimit(level), int(r.cfg.MaxValue))
+	x.res.init(r.mem, r.copyLimit(level), int(r.cfg.MaxValue))
 	return x
 }
 

@@ -37,8 +37,8 @@ type requestTee struct {
 	closed   bool
 }
 
-func (t *requestTee) init(m *memory, limit int) {
-	t.buf = buffer{mem: m, limit: limit}
+func (t *requestTee) init(m *memory, limit, maxValue int) {
+	t.buf = buffer{mem: m, limit: limit, maxValue: maxValue}
 	t.more.L = &t.mu
 	t.whole = true // until there is a body
 }
@@ -127,6 +127,7 @@ func (t *requestTee) rest(level string) (bodyInfo, []byte) {
 }
 
 func (t *requestTee) infoLocked(level string) bodyInfo {
+	t.buf.finish()
 	full := level == record.CaptureFull
 	return bodyInfo{
 		Present: full, Whole: t.whole, Size: t.buf.size, CRC: t.buf.crc,

@@ -26,8 +26,8 @@ type responseTee struct {
 	err      error
 }
 
-func (t *responseTee) init(m *memory, limit int) {
-	t.buf = buffer{mem: m, limit: limit}
+func (t *responseTee) init(m *memory, limit, maxValue int) {
+	t.buf = buffer{mem: m, limit: limit, maxValue: maxValue}
 	t.length = -1
 }
 
@@ -104,5 +104,6 @@ func (x *Exchange) doneLocked() {
 	body := x.res.buf.bytes()
 	if failure, _ := x.r.append(KindDone, &h, x.secrets, x.head.Project, body); failure == "" {
 		x.res.doneLen = len(body)
+		x.res.buf.keep()
 	}
 }
