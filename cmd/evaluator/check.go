@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"slices"
 
 	"docket/internal/capture"
 	"docket/internal/config"
@@ -26,6 +28,11 @@ func check(_ context.Context, args []string, getenv func(string) string, stdout 
 	}
 	if off := s.judgingOff(); off != "" {
 		fmt.Fprintln(stdout, off)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.rubrics)) {
+		for _, w := range s.rubrics[name].Warnings() {
+			fmt.Fprintf(stdout, "warning: rubrics.%s: %s\n", name, w)
+		}
 	}
 	fmt.Fprintf(stdout, "ok: %d rubrics, %d rules\n", len(s.rubrics), len(s.rules))
 	return nil

@@ -2,7 +2,11 @@
 // read API.
 //
 //	evaluator serve     judge what is captured, and serve (the default)
-//	evaluator check     check the whole settings file
+//	evaluator check     check the whole settings file, and how criteria are worded
+//	evaluator judge     judge one conversation in a file, or print the request
+//	evaluator try       judge recent traffic, cost first, and store nothing
+//	evaluator explain   say of one inference what was judged and how, or why not
+//	evaluator gate      fail when the pass rate of traffic is below a minimum
 //	evaluator migrate   create and update the tables
 //
 // It starts and serves while the store is away, and judges as soon as the store

@@ -129,6 +129,12 @@ func fetch(t *testing.T, url string, into any) {
 // captured stores one exchange as the proxy does.
 func captured(t *testing.T, dsn, answer string) record.Inference {
 	t.Helper()
+	return capturedAs(t, dsn, answer, func(*record.Inference) {})
+}
+
+// capturedAs stores one that is changed before.
+func capturedAs(t *testing.T, dsn, answer string, change func(*record.Inference)) record.Inference {
+	t.Helper()
 	cfg := store.DefaultConfig()
 	cfg.DSN = dsn
 	db, err := store.Open(t.Context(), cfg, slog.New(slog.DiscardHandler))
@@ -145,6 +151,7 @@ func captured(t *testing.T, dsn, answer string) record.Inference {
 		API: "openai.chat", Operation: "chat", Method: "POST", Path: "/v1/chat/completions", RequestModel: "m", TerminalState: record.StateComplete,
 		Status: 200, Complete: true, CaptureLevel: record.CaptureFull, Stratum: record.StratumOK, FinishReason: "stop",
 	}
+	change(&inf)
 	text := func(role, s string) record.Message {
 		return record.Message{Role: role, Parts: []record.Part{{Type: record.PartText, Content: s}}}
 	}
@@ -315,6 +322,37 @@ func TestCheck(t *testing.T) {
 				t.Errorf("got %v, want an error with %q", err, tt.want)
 			}
 		})
+	}
+}
+
+// Rule 44: one property for each criterion.
+func TestRule44CheckWarnsOfCriteriaWithSeveralProperties(t *testing.T) {
+	got, err := printed(t, env(), "check", "--config", write(t, strings.Replace(settingsText, "The reply apologises.", "The reply apologises and is brief. It has no links.", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	contains(t, got, `warning: rubrics.support: criterion "apology": its text has 2 sentences`, `joins properties with "and"`, "ok: 1 rubrics, 1 rules")
+}
+
+// A label that is given over the API is shown where the inference is.
+func TestServeTakesLabels(t *testing.T) {
+	dsn := storetest.DSN(t)
+	inf := captured(t, dsn, "Sorry!")
+	base, out, _ := program(t, env("DOCKET_STORE", dsn), "serve", "--config", write(t, settingsText), "--listen", "127.0.0.1:0")
+	await(t, "the tables", func() bool { return strings.Contains(out.String(), "the store is ready") })
+	body := `{"inference_id":"` + inf.ID + `","criterion":"amount","label":"fail","annotator":"ann","comment":"no sum"}`
+	res, err := http.Post(base+"/api/v1/labels", "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	if res.StatusCode != http.StatusCreated {
+		t.Fatalf("status %d", res.StatusCode)
+	}
+	var got struct{ Labels []map[string]any }
+	fetch(t, base+"/api/v1/inferences/"+inf.ID, &got)
+	if len(got.Labels) != 1 || got.Labels[0]["label"] != "fail" || got.Labels[0]["annotator"] != "ann" || got.Labels[0]["selection_p"] != nil {
+		t.Errorf("labels %v", got.Labels)
 	}
 }
 

@@ -49,7 +49,7 @@ func (s *scriptedJudge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		answers[id] = map[string]any{"type": "noul", "noul": p}
 	}
-	_ = json.NewEncoder(w).Encode(map[string]any{"model": "decider-1", "answers": answers})
+	_ = json.NewEncoder(w).Encode(map[string]any{"model": "decider-1", "answers": answers, "usage": map[string]any{"input_tokens": 100, "output_tokens": 10}})
 }
 
 func (s *scriptedJudge) requests() []string {

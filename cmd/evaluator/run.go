@@ -18,6 +18,9 @@ func verbs() []verb {
 		{"serve", "judge what is captured, and serve the page and the read API", serve},
 		{"check", "check the whole settings file", check},
 		{"judge", "judge one conversation in a file, or print the request (--dry-run)", judgeFile},
+		{"try", "judge recent traffic by a rubric, cost first, and store nothing", tryRubric},
+		{"explain", "say of one inference what was judged and how, or at which gate it stopped", explain},
+		{"gate", "fail when the pass rate of traffic is below a minimum", rateGate},
 		{"migrate", "create and update the tables", migrate},
 	}
 }

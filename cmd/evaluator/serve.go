@@ -53,6 +53,7 @@ func serve(ctx context.Context, args []string, getenv func(string) string, stdou
 	}
 	page, err := query.New(s.evaluator.API, query.Options{
 		Store: db, Log: log, JudgingOff: s.judgingOff(),
+		Labels: db, Criteria: s.criteria(),
 		Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{}),
 	})
 	if err != nil {

@@ -106,6 +106,19 @@ func (s *settings) judgingOff() string {
 	return ""
 }
 
+// criteria names the criteria of all rubrics.
+func (s *settings) criteria() []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(s.rubrics)) {
+		for _, c := range s.rubrics[name].CriterionNames() {
+			if !slices.Contains(out, c) {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
 // newFlags is the flag set of a verb, with the flag every verb has.
 func newFlags(verb string, stdout io.Writer) (*flag.FlagSet, *string) {
 	flags := flag.NewFlagSet("evaluator "+verb, flag.ContinueOnError)

@@ -209,13 +209,3 @@ func (r *reader) fetch(ctx context.Context, units []unit) error {
 	}
 	return nil
 }
-
-// inferenceOf is what a candidate tells of its inference.
-func inferenceOf(c record.Candidate) record.Inference {
-	return record.Inference{
-		ID: c.InferenceID, Time: c.Time, Project: c.Project, Environment: c.Environment, TraceID: c.TraceID, SpanID: c.SpanID,
-		ConversationID: c.ConversationID, Provider: c.Provider, API: c.API, Operation: c.Operation, RequestModel: c.RequestModel,
-		PromptName: c.PromptName, PromptVersion: c.PromptVersion, Tags: c.Tags, ToolNames: c.ToolNames, TerminalState: c.TerminalState,
-		Status: c.Status, Complete: c.Complete, CaptureLevel: c.CaptureLevel, Stratum: c.Stratum, SampleValue: c.SampleValue,
-	}
-}

@@ -188,6 +188,17 @@ func (f Filters) match(c record.Candidate) bool {
 	return true
 }
 
+// Mismatch names the filters that keep a candidate out, "" when none does.
+func (f Filters) Mismatch(c record.Candidate) string {
+	var out []string
+	for _, p := range f.pairs(c) {
+		if len(p.patterns) > 0 && !p.match() {
+			out = append(out, fmt.Sprintf("%s are %s, it has %q", p.key, listed(p.patterns), listed(p.values)))
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
 func (p pair) match() bool {
 	for _, pattern := range p.patterns {
 		for _, v := range p.values {

@@ -87,6 +87,9 @@ func TestFilters(t *testing.T) {
 		if got.Matched != c.want || got.Sampled != c.want {
 			t.Errorf("%+v: %+v, want matched %v", c.match, got, c.want)
 		}
+		if why := c.match.Mismatch(whole()); (why == "") != c.want {
+			t.Errorf("%+v: mismatch %q", c.match, why)
+		}
 		if !c.want && got.Reason != sampling.ReasonNoMatch {
 			t.Errorf("%+v: reason %q", c.match, got.Reason)
 		}
