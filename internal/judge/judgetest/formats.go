@@ -135,14 +135,22 @@ func counted(s Seen, hasData bool) error {
 func writeSystemOne(questions []Question, answers []Answer) string {
 	var parts []string
 	for i, q := range questions {
-		switch a := answers[i]; {
-		case a.Missing:
-		case a.Refuse:
-			parts = append(parts, fmt.Sprintf(`%q:{"type":"refusal"}`, q.Key))
-		default:
-			parts = append(parts, fmt.Sprintf(`%q:{"type":"noul","noul":%s}`, q.Key, a.number()))
+		if !answers[i].Missing {
+			parts = append(parts, systemOneNoul(q, answers[i]))
 		}
 	}
+	return systemOneEnvelope(parts)
+}
+
+// systemOneNoul is the answer to a yes/no question, under its id.
+func systemOneNoul(q Question, a Answer) string {
+	if a.Refuse {
+		return quoted(q.Key) + `:{"type":"refusal"}`
+	}
+	return fmt.Sprintf(`%s:{"type":"noul","noul":%s}`, quoted(q.Key), a.number())
+}
+
+func systemOneEnvelope(parts []string) string {
 	return `{"model":"fake-judge-7","answers":{` + strings.Join(parts, ",") + `},"usage":{"input_tokens":300,"output_tokens":4}}`
 }
 
@@ -231,7 +239,7 @@ func writeOpenAI(questions []Question, answers []Answer) string {
 			parts = append(parts, fmt.Sprintf(`{"type":"predicate","name":%q,"probability":%s}`, q.Key, a.number()))
 		}
 	}
-	return `{"model":"fake-judge-7","answers":[` + strings.Join(parts, ",") + `],"usage":{"input_tokens":300,"output_tokens":4,"total_tokens":304}}`
+	return `{"model":"fake-judge-7","answers":[` + strings.Join(parts, ",") + `],"usage":{"input_tokens":300,"input_tokens_details":{"cached_tokens":0,"cache_write_tokens":0},"output_tokens":4,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":304}}`
 }
 
 func parseSGLang(body []byte) (Seen, error) {
