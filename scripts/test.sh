@@ -6,7 +6,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root"
 
 # Packages that need more than Go: the engine, client SDKs, a browser.
-needs_parts='^docket/(e2e|cmd/(proxy|evaluator|localclickhouse)|internal/store|internal/localclickhouse)$|^docket/internal/store/'
+needs_parts='^docket/(e2e|e2e/judge|cmd/(proxy|evaluator|localclickhouse)|internal/store|internal/localclickhouse)$|^docket/internal/store/'
 
 case ${1:-all} in
 go)
@@ -25,7 +25,7 @@ all)
 	echo "test: all packages under the race detector"
 	# Binaries with the race detector wait a second at their end, for nothing here.
 	export GORACE="${GORACE:-atexit_sleep_ms=0}"
-	go test -race -shuffle=on $(go list ./... | grep -v '^docket/e2e$')
+	go test -race -shuffle=on $(go list ./... | grep -Ev '^docket/e2e(/judge)?$')
 	echo "test: fuzz, ${FUZZTIME:-3s} each"
 	sh scripts/fuzz.sh "${FUZZTIME:-3s}"
 	echo "test: every benchmark once"
@@ -33,7 +33,7 @@ all)
 	go -C bench vet ./...
 	go -C bench test -run '^$' -bench . -benchtime 1x ./micro >/dev/null
 	echo "test: end to end"
-	go test -count=1 -shuffle=on -timeout 8m ./e2e
+	go test -count=1 -shuffle=on -timeout 8m ./e2e ./e2e/judge
 	;;
 *)
 	echo "usage: scripts/test.sh all | go" >&2
