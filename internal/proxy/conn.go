@@ -22,7 +22,8 @@ type conn struct {
 	raw     syscall.RawConn // nil when the connection has none
 	written atomic.Int64
 	check   atomic.Bool // look before the next write
-	refused atomic.Bool
+	refused atomic.Bool // nothing may be written any more
+	user    atomic.Pointer[exchange]
 }
 
 func newConn(c net.Conn) *conn {
@@ -35,13 +36,25 @@ func newConn(c net.Conn) *conn {
 	return out
 }
 
+// Read refuses the connection for further use when something comes that nobody
+// asked for, such as the 408 by which some servers end an idle connection.
+func (c *conn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 && c.user.Load() == nil {
+		c.refused.Store(true)
+	}
+	return n, err
+}
+
 // Write writes nothing to a connection that is known to be dead.
 func (c *conn) Write(p []byte) (int, error) {
 	if c.refused.Load() || c.check.Swap(false) && c.raw != nil && !quiet(c.raw) {
 		return 0, errStale
 	}
+	// Counted before, since the answer may be here before Write returns.
+	c.written.Add(int64(len(p)))
 	n, err := c.Conn.Write(p)
-	c.written.Add(int64(n))
+	c.written.Add(int64(n - len(p)))
 	return n, err
 }
 

@@ -34,7 +34,8 @@ type exchange struct {
 	draining drain
 
 	conn      *conn // the last one tried
-	connStart int64
+	connStart int64 // what had been written to it before
+	reused    bool
 
 	state  string // terminal state where the proxy knows it
 	failed bool   // no answer came, and the record says so
@@ -124,9 +125,23 @@ func (x *exchange) RoundTrip(out *http.Request) (*http.Response, error) {
 		t.GotConn = x.gotConn
 		t.WroteRequest = func(httptrace.WroteRequestInfo) { x.watch.wrote() }
 	}
-	x.watch.enter(phaseConnect)
-	return x.route.transport.RoundTrip(out)
+	for {
+		x.conn, x.reused = nil, false
+		x.watch.enter(phaseConnect)
+		res, err := x.route.transport.RoundTrip(out)
+		if x.wrote() || !x.reused || x.ctx.Err() != nil || x.body != nil && x.body.touched.Load() {
+			return res, err
+		}
+		// Nothing of the request left us: the connection was closed while it was
+		// idle, or there was an answer in it to a request that nobody sent.
+		if err == nil {
+			_ = res.Body.Close() // nothing is lost by it
+		}
+	}
 }
+
+// wrote says whether anything was written to the last connection.
+func (x *exchange) wrote() bool { return x.conn != nil && x.conn.written.Load() != x.connStart }
 
 // gotConn sees each connection that the transport tries. It tries again on its
 // own when a reused connection broke: that is stopped if anything was written.
@@ -136,13 +151,22 @@ func (x *exchange) gotConn(info httptrace.GotConnInfo) {
 		x.watch.enter(phaseSending)
 		return
 	}
-	if x.conn != nil && x.conn.written.Load() != x.connStart {
+	if x.wrote() {
 		c.refused.Store(true)
 		x.cancel(errReplay)
 	}
-	x.conn, x.connStart = c, c.written.Load()
+	x.conn, x.connStart, x.reused = c, c.written.Load(), info.Reused
+	c.user.Store(x)
 	c.check.Store(info.Reused)
 	x.watch.enter(phaseSending)
+}
+
+// leaveConn says that the answer has ended. The connection may have its next
+// user by now.
+func (x *exchange) leaveConn() {
+	if x.conn != nil {
+		x.conn.user.CompareAndSwap(x, nil)
+	}
 }
 
 // answer is called with the final answer, before anything of it is written.
@@ -283,6 +307,7 @@ func (b *answerBody) Read(p []byte) (int, error) {
 	switch {
 	case err == io.EOF:
 		w.stop()
+		b.x.leaveConn()
 	case err != nil:
 		w.stop()
 		if b.x.state == "" {

@@ -64,6 +64,7 @@ func TestHostIsFreeOnOtherAddresses(t *testing.T) {
 		c.Listen, c.AllowRemote, c.AllowedHosts = "0.0.0.0:8080", true, nil
 	})
 	for hosts, want := range map[string]int{"": http.StatusOK, "docket.test": http.StatusMisdirectedRequest} {
+		c.AllowedHosts = nil
 		if hosts != "" {
 			c.AllowedHosts = []string{hosts}
 		}

@@ -161,13 +161,13 @@ func TestSlowClientIsNotTimedOut(t *testing.T) {
 // TestLongStreamIsNotCut: limits are per phase and per read, none on the whole.
 func TestLongStreamIsNotCut(t *testing.T) {
 	t.Parallel()
-	limit := 100 * time.Millisecond
+	limit := 600 * time.Millisecond
 	up := upstreamtest.Start(t, func(u *upstreamtest.Conn) {
 		if _, err := u.ReadRequest(); err != nil || u.Send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n") != nil {
 			return
 		}
 		for range 20 {
-			time.Sleep(limit / 4) // the upstream's pace is what is tested
+			time.Sleep(limit / 10) // the upstream's pace is what is tested
 			if u.Send("1\r\nx\r\n") != nil {
 				return
 			}
