@@ -7,6 +7,7 @@
 //	evaluator try       judge recent traffic, cost first, and store nothing
 //	evaluator explain   say of one inference what was judged and how, or why not
 //	evaluator gate      fail when the pass rate of traffic is below a minimum
+//	evaluator calibrate compare the judge with people: labels of a file or the page
 //	evaluator migrate   create and update the tables
 //
 // It starts and serves while the store is away, and judges as soon as the store

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"docket/internal/judge"
+	"docket/internal/record"
+	"docket/internal/store"
+)
+
+// labelledCase is a unit with what people say about some of its criteria.
+type labelledCase struct {
+	name  string // of the label file, or the id of the inference
+	unit  judge.Unit
+	human map[string]bool // by criterion: pass
+}
+
+// skippedLabels counts labels that say neither pass nor fail.
+type skippedLabels struct{ unsure, disputed, gone int }
+
+func (s skippedLabels) String() string {
+	return fmt.Sprintf("%d labels left out as unsure, %d as disputed, %d whose bodies are not kept", s.unsure, s.disputed, s.gone)
+}
+
+const maxLabelLine = 64 << 20
+
+// casesOfFile reads a file of labels: one JSON object a line, with messages,
+// human (pass, fail or unsure), and a criterion unless the rubric has only one.
+func casesOfFile(path string, rubric judge.Rubric) (cases []labelledCase, skipped skippedLabels, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, skipped, fmt.Errorf("--labels: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, maxLabelLine)
+	for n := 1; lines.Scan(); n++ {
+		line := bytes.TrimSpace(lines.Bytes())
+		if len(line) == 0 {
+			continue
+		}
+		c, err := caseOfLine(line, rubric)
+		switch {
+		case errors.Is(err, errUnsure):
+			skipped.unsure++
+		case err != nil:
+			return nil, skipped, fmt.Errorf("%s:%d: %w", path, n, err)
+		default:
+			cases = append(cases, c)
+		}
+	}
+	if err := lines.Err(); err != nil && !errors.Is(err, io.EOF) {
+		return nil, skipped, fmt.Errorf("%s: %w", path, err)
+	}
+	return cases, skipped, nil
+}
+
+var errUnsure = errors.New("the label is unsure")
+
+func caseOfLine(line []byte, rubric judge.Rubric) (labelledCase, error) {
+	var c conversation // further keys, such as source and licence, are for people
+	if err := json.Unmarshal(line, &c); err != nil {
+		return labelledCase{}, err
+	}
+	switch c.Human {
+	case record.LabelPass, record.LabelFail:
+	case record.LabelUnsure:
+		return labelledCase{}, errUnsure
+	default:
+		return labelledCase{}, fmt.Errorf("human: %q: want pass, fail or unsure", c.Human)
+	}
+	switch {
+	case c.Criterion != nil:
+		c.Criteria = named(rubric, []judge.Criterion{*c.Criterion})
+	case len(rubric.Criteria) == 1:
+		c.Criteria = rubric.Criteria
+	default:
+		return labelledCase{}, errors.New("criterion: missing: want a name of the rubric's, a sentence or an object")
+	}
+	c.Criterion = nil
+	// The content makes the id: an answer belongs to what was asked about, also
+	// when the file is edited.
+	content, err := json.Marshal([]any{c.Messages, c.Output, c.Tools, c.Sources, c.Expected})
+	if err != nil {
+		return labelledCase{}, err
+	}
+	name := c.ID
+	c.ID = uuid.NewSHA1(uuid.NameSpaceOID, content).String()
+	if name == "" {
+		name = c.ID
+	}
+	u, err := c.unit()
+	if err != nil {
+		return labelledCase{}, err
+	}
+	criterion := judge.Rubric{Criteria: c.Criteria}.CriterionNames()[0]
+	return labelledCase{name: name, unit: u, human: map[string]bool{criterion: c.Human == record.LabelPass}}, nil
+}
+
+// casesOfStore reads what people said about the rubric's criteria. Of several
+// people the majority counts; a tie counts for nothing.
+func casesOfStore(ctx context.Context, db *store.Store, project string, rubric judge.Rubric) (cases []labelledCase, skipped skippedLabels, err error) {
+	votes := map[string]map[string]int{} // by inference and criterion: passes less failures
+	for _, criterion := range rubric.CriterionNames() {
+		labels, err := db.Labels(ctx, record.LabelFilter{Project: project, Criterion: criterion, Limit: 10_000})
+		if err != nil {
+			return nil, skipped, err
+		}
+		for _, l := range labels {
+			if l.Label == record.LabelUnsure {
+				skipped.unsure++
+				continue
+			}
+			if votes[l.InferenceID] == nil {
+				votes[l.InferenceID] = map[string]int{}
+			}
+			votes[l.InferenceID][criterion] += vote(l.Label)
+		}
+	}
+	ids := sortedNames(votes)
+	inferences, err := db.InferencesByID(ctx, ids)
+	if err != nil {
+		return nil, skipped, err
+	}
+	ids = slices.DeleteFunc(ids, func(id string) bool { _, ok := inferences[id]; return !ok })
+	list := make([]record.Inference, len(ids))
+	for i, id := range ids {
+		list[i] = inferences[id]
+	}
+	units, err := unitsOf(ctx, db, list)
+	if err != nil {
+		return nil, skipped, err
+	}
+	skipped.gone = len(votes) - len(ids)
+	for i, u := range units {
+		human := map[string]bool{}
+		for criterion, n := range votes[ids[i]] {
+			if n == 0 {
+				skipped.disputed++
+				continue
+			}
+			human[criterion] = n > 0
+		}
+		if u.Problem == record.ReasonNotCaptured {
+			skipped.gone++
+			continue
+		}
+		if len(human) > 0 {
+			cases = append(cases, labelledCase{name: ids[i], unit: u, human: human})
+		}
+	}
+	return cases, skipped, nil
+}
+
+func vote(label string) int {
+	if label == record.LabelPass {
+		return 1
+	}
+	return -1
+}
