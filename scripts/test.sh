@@ -26,8 +26,8 @@ all)
 	# Binaries with the race detector wait a second at their end, for nothing here.
 	export GORACE="${GORACE:-atexit_sleep_ms=0}"
 	go test -race -shuffle=on $(go list ./... | grep -Ev '^docket/e2e(/judge)?$')
-	echo "test: fuzz, ${FUZZTIME:-3s} each"
-	sh scripts/fuzz.sh "${FUZZTIME:-3s}"
+	echo "test: fuzz, ${FUZZTIME:-2s} each"
+	sh scripts/fuzz.sh "${FUZZTIME:-2s}"
 	echo "test: every benchmark once"
 	go test -run '^$' -bench . -benchtime 1x ./internal/... >/dev/null
 	go -C bench vet ./...

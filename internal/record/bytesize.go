@@ -21,8 +21,16 @@ var byteUnits = []struct {
 	suffix string
 	size   ByteSize
 }{
-	{"KiB", KiB}, {"MiB", MiB}, {"GiB", GiB}, {"TiB", 1 << 40},
-	{"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1},
+	{"KiB", KiB},
+	{"MiB", MiB},
+	{"GiB", GiB},
+	{"TiB", 1 << 40},
+	{"kB", 1e3},
+	{"KB", 1e3},
+	{"MB", 1e6},
+	{"GB", 1e9},
+	{"TB", 1e12},
+	{"B", 1},
 }
 
 // String prints the size in the largest unit that divides it.
