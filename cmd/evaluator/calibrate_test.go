@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -76,6 +77,21 @@ func TestCalibrateWithAFile(t *testing.T) {
 	if r.Accuracy != 0.9 || r.Fit == nil || len(r.Points) != 13 || len(r.Bins) != 10 || !(r.Intervals.Accuracy.Low < 0.9) {
 		t.Errorf("report %+v", r)
 	}
+	// What is printed is ready to be written into the settings.
+	at := strings.Index(got, "calibration: {")
+	line := got[at : at+strings.Index(got[at:], "}")+1]
+	text := strings.Replace(judgedBy(t, judge), "criteria:", "use_calibrated: true\n    criteria:\n      - {name: fine, text: The reply is fine., "+line+"}", 1)
+	lines := strings.Split(text, "\n")
+	text = strings.Join(slices.DeleteFunc(lines, func(l string) bool { return strings.Contains(l, "apology") || strings.Contains(l, "amount") }), "\n")
+	one := file(t, "c.json", `{"messages":[{"role":"user","content":"Go"},{"role":"assistant","content":"a good one"}]}`)
+	if got, err = printed(t, getenv, "judge", "--config", write(t, text), "--file", one); err != nil || !strings.Contains(got, "[calibrated]") {
+		t.Errorf("%v\n%s", err, got)
+	}
+	text = strings.Replace(text, "model: decider", "model: other", 1)
+	if _, err = printed(t, getenv, "check", "--config", write(t, text)); err == nil || !strings.Contains(err.Error(), "fitted for another judge configuration") {
+		t.Errorf("another model: %v", err)
+	}
+
 	// Nothing of it is taken for a verdict on traffic.
 	if n := strings.TrimSpace(storetest.Exec(t, dsn, "SELECT count() FROM verdicts")); n != "0" {
 		t.Errorf("%s verdicts", n)
@@ -83,7 +99,7 @@ func TestCalibrateWithAFile(t *testing.T) {
 
 	// Everything is answered now; another judge configuration starts anew.
 	got, err = printed(t, getenv, "calibrate", "--config", config, "--labels", labels)
-	if err != nil || len(judge.requests()) != 80 {
+	if err != nil || len(judge.requests()) != 81 {
 		t.Errorf("%v, %d requests\n%s", err, len(judge.requests()), got)
 	}
 	contains(t, got, "40 answers are there already, 0 to ask for")

@@ -11,6 +11,7 @@ import (
 
 	"docket/internal/capture"
 	"docket/internal/config"
+	"docket/internal/judge"
 	"docket/internal/proxy"
 	"docket/internal/spool"
 	"docket/internal/store"
@@ -25,6 +26,11 @@ func check(_ context.Context, args []string, getenv func(string) string, stdout 
 	s, err := load(*file, getenv)
 	if err := errors.Join(err, checkProxy(*file, getenv)); err != nil {
 		return err
+	}
+	if s.judge.Enabled() {
+		if _, err := judge.New(s.judge, s.rubrics, judge.Options{}); err != nil {
+			return err
+		}
 	}
 	if off := s.judgingOff(); off != "" {
 		fmt.Fprintln(stdout, off)

@@ -83,6 +83,9 @@ func (e *explainer) criterion(v record.Verdict, now map[string]judge.Asked) {
 		e.printf("    question: made from: %s\n", oneLine(v.CriterionText))
 	}
 	same := either(known && a.JudgeConfig == v.JudgeConfig, "as in the settings of now", "other than in the settings of now")
+	if v.RawProbability != nil && v.CalibratedProbability != nil {
+		e.printf("    the judge answered %.4f, calibrated %.4f\n", *v.RawProbability, *v.CalibratedProbability)
+	}
 	e.printf("    judge %s, configuration %s (%s), model %s, method %s%s\n",
 		v.Backend, v.JudgeConfig, same, orNone(v.JudgeModel), orNone(v.Method), either(v.Fallback, ", as a fallback", ""))
 }

@@ -46,6 +46,8 @@ type Band struct {
 type Calibration struct {
 	Slope     float64 `yaml:"slope" json:"slope" doc:"factor of logit(p)"`
 	Intercept float64 `yaml:"intercept" json:"intercept" doc:"added to it"`
+	// What was fitted for one judge is wrong for another one.
+	JudgeConfig string `yaml:"judge_config" json:"judge_config,omitempty" doc:"judge configuration that it was fitted for, as evaluator calibrate prints it; empty is not checked"`
 }
 
 // criterionKeys is Criterion without its methods, with the other word for text.

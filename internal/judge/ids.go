@@ -49,7 +49,7 @@ func (p *prepared) judgeConfig(m *member, c Criterion) string {
 	if m == nil {
 		return p.configs[ruleName]
 	}
-	if p.rubric.UseCalibrated {
+	if p.rubric.UseCalibrated && m == p.chain[0] {
 		return digest([]any{p.configs[m.name], c.Calibration})
 	}
 	return p.configs[m.name]

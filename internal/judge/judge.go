@@ -144,7 +144,7 @@ func (j *Judge) prepare(name string, r Rubric) (*prepared, error) {
 		p.reasons = j.members[r.reasonsBackend(first)]
 	}
 	p.version = rubricVersion(r)
-	return p, nil
+	return p, p.checkCalibrations()
 }
 
 // announce says at the start what verdicts rest on.
@@ -153,7 +153,7 @@ func (j *Judge) announce() {
 		p := j.rubrics[name]
 		j.options.Log.Info("rubric is ready; before relying on it, check each criterion on a few known cases with: evaluator calibrate",
 			"rubric", name, "criteria", len(p.rubric.Criteria), "backend", p.chain[0].name, "version", p.version)
-		for _, w := range p.rubric.Warnings() {
+		for _, w := range append(p.rubric.Warnings(), p.staleCalibrations()...) {
 			j.options.Log.Warn(w, "rubric", name)
 		}
 	}

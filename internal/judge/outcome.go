@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"math"
 	"strings"
 
 	"docket/internal/record"
@@ -39,9 +38,13 @@ func (r *run) decide() {
 				continue
 			}
 		}
-		if a.p != nil && r.p.rubric.UseCalibrated && res.criterion.Calibration != nil {
-			a = res.criterion.Calibration.answer(a)
-			res.flags = append(res.flags, FlagCalibrated)
+		if fit := r.calibrationOf(res); fit != nil && a.p != nil {
+			calibrated := fit.answer(a)
+			res.raw, res.calibrated = a.p, calibrated.p
+			if r.p.rubric.UseCalibrated {
+				a = calibrated
+				res.flags = append(res.flags, FlagCalibrated)
+			}
 		}
 		res.outcome, res.reason, res.p = outcomeOf(a, res.criterion)
 		res.detail = a.detail
@@ -100,24 +103,6 @@ func outcomeOf(a answer, c Criterion) (outcome, reason string, p *float64) {
 		return record.OutcomePass, "", p
 	}
 	return record.OutcomeFail, "", p
-}
-
-// answer applies the calibration to a probability and its bounds.
-func (c Calibration) answer(a answer) answer {
-	for _, p := range []**float64{&a.p, &a.low, &a.high} {
-		if *p != nil {
-			v := c.apply(**p)
-			*p = &v
-		}
-	}
-	return a
-}
-
-const calibrationEdge = 1e-6
-
-func (c Calibration) apply(p float64) float64 {
-	p = min(max(p, calibrationEdge), 1-calibrationEdge)
-	return 1 / (1 + math.Exp(-(c.Slope*math.Log(p/(1-p)) + c.Intercept)))
 }
 
 // rubricOutcome is the pass rule: every criterion that applies must pass, also

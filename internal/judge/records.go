@@ -79,7 +79,7 @@ func (r *run) verdictRow(i int, res result) record.Verdict {
 		RunID: r.id, Rubric: r.p.name, RubricVersion: r.version(),
 		Criterion: res.criterion.key(), CriterionIndex: uint16(i), CriterionVersion: criterionVersion(res.criterion),
 		CriterionText: criterionText(res.criterion), JudgeConfig: config,
-		Outcome: res.outcome, Reason: res.reason, Detail: res.detail, Probability: res.p, LabelMass: res.answer.mass,
+		Outcome: res.outcome, Reason: res.reason, Detail: res.detail, Probability: res.p, RawProbability: res.raw, CalibratedProbability: res.calibrated, LabelMass: res.answer.mass,
 		Threshold: deref(res.criterion.Threshold, defaultThreshold), Weight: res.criterion.weight(),
 		Flags: res.flags, Rule: r.unit.Rule, Stratum: r.unit.Stratum, InclusionP: r.unit.InclusionP, Origin: r.unit.origin(),
 		RequestModel: inf.RequestModel, PromptName: inf.PromptName, PromptVersion: inf.PromptVersion, ToolNames: inf.ToolNames,

@@ -33,7 +33,9 @@ type result struct {
 	reason    string
 	detail    string
 	p         *float64 // as compared and averaged
-	flags     []string
+
+	raw, calibrated *float64 // before and after the calibration, nil without one
+	flags           []string
 }
 
 // call is one request to a judge.

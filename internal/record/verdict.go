@@ -141,23 +141,29 @@ type Verdict struct {
 	JudgeModel       string // resolved
 	Method           string
 	Outcome          string
-	Reason           string // one of Reason*, for inconclusive
-	Detail           string // one sentence from the judge, or the error message
-	Probability      *float64
+	Reason           string   // one of Reason*, for inconclusive
+	Detail           string   // one sentence from the judge, or the error message
+	Probability      *float64 // as it was compared with the threshold
 	LabelMass        *float64
 	Threshold        float64
 	Weight           float64
 	Fallback         bool
-	Flags            []string // "media_placeholder", "trimmed", ...
-	Rule             string   // sampling rule
-	Stratum          string
-	InclusionP       float64
-	Origin           string
-	RequestModel     string
-	PromptName       string
-	PromptVersion    string
-	ToolNames        []string
-	JudgeTraceID     string
+
+	// What the judge answered and what its calibration makes of it; nil for a
+	// criterion without one. Probability is one of the two.
+	RawProbability        *float64
+	CalibratedProbability *float64
+
+	Flags         []string // "media_placeholder", "trimmed", ...
+	Rule          string   // sampling rule
+	Stratum       string
+	InclusionP    float64
+	Origin        string
+	RequestModel  string
+	PromptName    string
+	PromptVersion string
+	ToolNames     []string
+	JudgeTraceID  string
 }
 
 // Epoch says what a sampling rule did with the candidates of a period: the

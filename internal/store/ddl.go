@@ -73,6 +73,7 @@ func (d ddl) render(source string) (string, error) {
 		"onCluster":        d.onCluster,
 		"engine":           d.engine,
 		"distributed":      d.distributed,
+		"alterDistributed": d.alterDistributed,
 		"ttl":              d.ttl,
 		"dedup":            dedupSettings,
 		"spans":            d.spansLocal,
@@ -119,6 +120,14 @@ func (d ddl) engine(engine string) string {
 
 func (d ddl) distributed(name, shardBy string) string {
 	return d.distributedTable(d.database, name, shardBy)
+}
+
+// alterDistributed changes a Distributed table as its local table was changed.
+func (d ddl) alterDistributed(name, changes string) string {
+	if d.cluster == "" {
+		return ""
+	}
+	return "ALTER TABLE " + d.object(name) + d.onCluster() + " " + changes
 }
 
 func (d ddl) distributedTable(database, name, shardBy string) string {

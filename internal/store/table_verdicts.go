@@ -42,6 +42,8 @@ func verdicts() table[record.Verdict] {
 			word("reason", func(r *R) *string { return &r.Reason }),
 			text("detail", func(r *R) *string { return &r.Detail }),
 			field("probability", "Nullable(Float64)", func(r *R) **float64 { return &r.Probability }),
+			field("raw_probability", "Nullable(Float64)", func(r *R) **float64 { return &r.RawProbability }),
+			field("calibrated_probability", "Nullable(Float64)", func(r *R) **float64 { return &r.CalibratedProbability }),
 			field("label_mass", "Nullable(Float64)", func(r *R) **float64 { return &r.LabelMass }),
 			field("threshold", "Float64", func(r *R) *float64 { return &r.Threshold }),
 			field("weight", "Float64", func(r *R) *float64 { return &r.Weight }),
