@@ -15,8 +15,10 @@ func table() []row {
 		{"cmd/localclickhouse", []string{"*"}},
 		{"cmd/docket", []string{"*"}},
 		{"e2e", []string{"*"}},
+		{"e2e/fieldcases", []string{"*"}},
 		{"e2e/judge", []string{"*"}},
 		{"e2e/readme", []string{"*"}},
+		{"e2e/fieldcases", []string{"*"}},
 		{"e2e/judge", []string{"*"}},
 
 		{"internal/record", nil},
