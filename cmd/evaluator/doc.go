@@ -8,6 +8,7 @@
 //	evaluator explain   say of one inference what was judged and how, or why not
 //	evaluator gate      fail when the pass rate of traffic is below a minimum
 //	evaluator calibrate compare the judge with people: labels of a file or the page
+//	evaluator backfill  judge what was recorded before
 //	evaluator migrate   create and update the tables
 //
 // It starts and serves while the store is away, and judges as soon as the store

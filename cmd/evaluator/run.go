@@ -21,6 +21,7 @@ func verbs() []verb {
 		{"try", "judge recent traffic by a rubric, cost first, and store nothing", tryRubric},
 		{"explain", "say of one inference what was judged and how, or at which gate it stopped", explain},
 		{"calibrate", "compare the judge with people: labelled cases of a file or of the page", calibrate},
+		{"backfill", "judge what was recorded before", backfill},
 		{"gate", "fail when the pass rate of traffic is below a minimum", rateGate},
 		{"migrate", "create and update the tables", migrate},
 	}

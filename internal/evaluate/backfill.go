@@ -1,0 +1,222 @@
+package evaluate
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"docket/internal/judge"
+	"docket/internal/record"
+	"docket/internal/sampling"
+)
+
+// BackfillStore is what a backfill reads from and writes to.
+type BackfillStore interface {
+	// Inferences returns rows newest first.
+	Inferences(ctx context.Context, f record.InferenceFilter) ([]record.Inference, error)
+	InferenceBodies(ctx context.Context, ids []string) (map[string]record.Body, error)
+	Verdicts(ctx context.Context, f record.VerdictFilter) ([]record.Verdict, error)
+	// WriteVerdicts replaces verdicts of the same id that were judged earlier.
+	WriteVerdicts(ctx context.Context, calls []record.JudgeCall, verdicts []record.Verdict) error
+	WriteSpans(ctx context.Context, token string, spans []record.Span) error
+}
+
+// Backfill judges what was recorded in [Since, Until), newest first, as if Rule
+// had been there. What is judged already by the same criteria and judge is not
+// judged again, so a backfill that was stopped goes on when it is run again.
+//
+// Where a verdict exists that was sampled at a lower rate, its inclusion
+// probability is raised to that of the backfill: sampling is nested, so this is
+// the probability with which the unit is judged by one of the two. Without it
+// the older verdicts would count too much.
+type Backfill struct {
+	Store       BackfillStore
+	Judge       Judge
+	Rule        sampling.Rule
+	Filter      record.InferenceFilter // Since, Until, and if wanted project, environment, model
+	Concurrency int
+	MaxNanoUSD  uint64                              // stop before the next page when this is spent; 0 is no limit
+	Progress    func(at time.Time, n BackfillCount) // called after each page; nil for nobody
+}
+
+// BackfillCount is what a backfill did.
+type BackfillCount struct {
+	Seen        int
+	NotEligible int
+	NotMatched  int
+	NotSampled  int
+	Known       int // judged before
+	Reweighted  int // of these, verdicts whose inclusion probability was raised
+	Judged      int
+	NanoUSD     uint64
+	Unpriced    int // calls of unknown cost
+	OverBudget  bool
+}
+
+const backfillPage = 200
+
+// Run judges until everything is done, the budget is used up, or ctx ends. The
+// count is valid also beside an error.
+func (b Backfill) Run(ctx context.Context) (BackfillCount, error) {
+	var n BackfillCount
+	f := b.Filter
+	f.Limit = backfillPage
+	for {
+		if ctx.Err() != nil {
+			return n, errStopped(ctx)
+		}
+		rows, err := b.Store.Inferences(ctx, f)
+		if err != nil || len(rows) == 0 {
+			return n, err
+		}
+		if b.MaxNanoUSD > 0 && n.NanoUSD >= b.MaxNanoUSD {
+			n.OverBudget = true
+			return n, nil
+		}
+		if err := b.page(ctx, rows, &n); err != nil {
+			return n, err
+		}
+		last := rows[len(rows)-1]
+		if b.Progress != nil {
+			b.Progress(last.Time, n)
+		}
+		f.Before = record.Cursor{Time: last.Time, ID: last.ID}
+	}
+}
+
+func (b Backfill) page(ctx context.Context, rows []record.Inference, n *BackfillCount) error {
+	chosen := b.choose(rows, n)
+	if len(chosen) == 0 {
+		return nil
+	}
+	chosen, raised, err := b.withoutJudged(ctx, chosen, n)
+	if err != nil {
+		return err
+	}
+	results, err := b.judge(ctx, chosen)
+	if err != nil {
+		return err
+	}
+	var calls []record.JudgeCall
+	var spans []record.Span
+	verdicts := raised
+	for _, r := range results {
+		calls, verdicts, spans = append(calls, r.Calls...), append(verdicts, r.Verdicts...), append(spans, r.Spans...)
+	}
+	if len(verdicts) > 0 {
+		if err := b.Store.WriteVerdicts(ctx, calls, verdicts); err != nil {
+			return err
+		}
+	}
+	if len(spans) > 0 {
+		if err := b.Store.WriteSpans(ctx, "judge:"+spans[0].SpanID, spans); err != nil {
+			return err
+		}
+	}
+	n.Judged += len(results)
+	n.Reweighted += len(raised)
+	for _, c := range calls {
+		if c.CostNanoUSD == nil {
+			n.Unpriced++
+			continue
+		}
+		n.NanoUSD += *c.CostNanoUSD
+	}
+	return nil
+}
+
+// choose applies the rule.
+func (b Backfill) choose(rows []record.Inference, n *BackfillCount) []unit {
+	var out []unit
+	for _, inf := range rows {
+		n.Seen++
+		c := CandidateOf(inf)
+		d := b.Rule.Decide(c)
+		switch {
+		case sampling.Eligible(c, b.Rule.Eligibility()) != "":
+			n.NotEligible++
+		case !d.Matched:
+			n.NotMatched++
+		case !d.Sampled:
+			n.NotSampled++
+		default:
+			out = append(out, unit{candidate: c, rule: b.Rule, decision: d, inference: inf})
+		}
+	}
+	return out
+}
+
+// withoutJudged leaves out units all of whose verdicts exist, and returns those
+// of their verdicts that were sampled at a lower rate, raised.
+func (b Backfill) withoutJudged(ctx context.Context, units []unit, n *BackfillCount) (left []unit, raised []record.Verdict, err error) {
+	ids := make([]string, len(units))
+	for i, u := range units {
+		ids[i] = u.inference.ID
+	}
+	rows, err := b.Store.Verdicts(ctx, record.VerdictFilter{InferenceIDs: ids, Rubric: b.Rule.Rubric, Limit: 10_000})
+	if err != nil {
+		return nil, nil, err
+	}
+	known := make(map[string]record.Verdict, len(rows))
+	for _, v := range rows {
+		known[v.ID] = v
+	}
+	for _, u := range units {
+		missing, highest := false, u.decision.InclusionP
+		var low []record.Verdict
+		for _, id := range b.Judge.VerdictIDs(b.Rule.Rubric, judge.Unit{Inference: u.inference}) {
+			v, ok := known[id]
+			missing, highest = missing || !ok, max(highest, v.InclusionP)
+			if ok && v.InclusionP < u.decision.InclusionP {
+				v.InclusionP, v.Rule = u.decision.InclusionP, u.rule.Name
+				v.JudgedAt = v.JudgedAt.Add(time.Microsecond) // the later one replaces the other
+				low = append(low, v)
+			}
+		}
+		if missing {
+			u.decision.InclusionP = highest
+			left = append(left, u)
+			continue
+		}
+		n.Known++
+		raised = append(raised, low...)
+	}
+	return left, raised, nil
+}
+
+// judge judges the units of one page. When ctx ends, nothing of the page counts.
+func (b Backfill) judge(ctx context.Context, units []unit) ([]judge.Result, error) {
+	if len(units) == 0 {
+		return nil, nil
+	}
+	ids := make([]string, len(units))
+	for i, u := range units {
+		ids[i] = u.inference.ID
+	}
+	bodies, err := b.Store.InferenceBodies(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]judge.Result, len(units))
+	var g errgroup.Group
+	g.SetLimit(max(b.Concurrency, 1))
+	for i, u := range units {
+		g.Go(func() error {
+			asked, _ := judge.UnitFrom(u.inference, bodies[u.inference.ID]) // a problem becomes the reason of the verdicts
+			asked.Origin = record.OriginBackfill
+			asked.Rule, asked.Stratum, asked.InclusionP = u.rule.Name, u.decision.Stratum, u.decision.InclusionP
+			results[i] = b.Judge.Judge(ctx, u.rule.Rubric, asked)
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil || ctx.Err() != nil {
+		return nil, errStopped(ctx)
+	}
+	return results, nil
+}
+
+func errStopped(ctx context.Context) error {
+	return fmt.Errorf("stopped; the same command goes on from here: %w", ctx.Err())
+}
