@@ -21,6 +21,7 @@ type backfillOptions struct {
 	rubric, rule, project, environment, model, dsn string
 	since, until                                   time.Duration
 	rate, maxUSD                                   float64
+	retry                                          bool
 }
 
 func (o *backfillOptions) add(flags *flag.FlagSet) {
@@ -33,6 +34,7 @@ func (o *backfillOptions) add(flags *flag.FlagSet) {
 	flags.StringVar(&o.environment, "environment", "", "only this environment")
 	flags.StringVar(&o.model, "model", "", "only this model")
 	flags.Float64Var(&o.maxUSD, "max-usd", 1, "stop when this is spent; 0 is no limit")
+	flags.BoolVar(&o.retry, "retry", false, "also judge again what was inconclusive")
 	flags.StringVar(&o.dsn, "store", "", "DSN of ClickHouse (store.dsn)")
 }
 
@@ -78,19 +80,19 @@ func backfill(ctx context.Context, args []string, getenv func(string) string, st
 	if err != nil {
 		return err
 	}
-	j, _, err := s.oneRubric(rule.Rubric, nil, judge.Options{Log: warnings(stdout)})
-	if err != nil {
-		return err
-	}
 	db, err := openStore(ctx, s, stdout)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = db.Close() }()
+	j, _, err := s.oneRubric(rule.Rubric, nil, judge.Options{Log: warnings(stdout), Spent: db.JudgeSpent})
+	if err != nil {
+		return err
+	}
 	now := time.Now()
 	f := record.InferenceFilter{Project: o.project, Environment: o.environment, Model: o.model, Since: now.Add(-o.since), Until: now.Add(-o.until)}
 	n, err := evaluate.Backfill{
-		Store: db, Judge: j, Rule: rule, Filter: f, Concurrency: s.evaluator.Concurrency, MaxNanoUSD: uint64(o.maxUSD * 1e9),
+		Store: db, Judge: j, Rule: rule, Filter: f, Retry: o.retry, Concurrency: s.evaluator.Concurrency, MaxNanoUSD: uint64(o.maxUSD * 1e9),
 		Progress: func(at time.Time, n evaluate.BackfillCount) {
 			fmt.Fprintf(stdout, "back to %s UTC: %d judged of %d seen, %s\n", at.Format("2006-01-02 15:04:05"), n.Judged, n.Seen, usd(n.NanoUSD))
 		},

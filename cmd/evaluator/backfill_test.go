@@ -41,6 +41,16 @@ func TestBackfill(t *testing.T) {
 	}
 	contains(t, got, "3 not sampled, 3 judged before, 0 judged now")
 
+	// The rubric's ceiling of the day counts what serve and backfill did before.
+	bounded := write(t, strings.Replace(strings.Replace(text, "criteria:", "max_calls_per_day: 7\n    criteria:", 1), "name: apology", "name: sorry", 1))
+	got, err = printed(t, getenv, "backfill", "--config", bounded, "--rubric", "support")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.TrimSpace(storetest.Exec(t, dsn, "SELECT countIf(reason = 'over_budget') FROM verdicts FINAL WHERE criterion = 'sorry'")); n != "5" || len(judge.requests()) != 7 {
+		t.Errorf("%s verdicts are over budget, %d requests\n%s", n, len(judge.requests()), got)
+	}
+
 	for name, c := range map[string]struct {
 		want string
 		args []string

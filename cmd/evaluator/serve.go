@@ -86,7 +86,7 @@ func newLoop(s *settings, db *store.Store, out *export, reg prometheus.Registere
 	if s.starter {
 		log.Info("there are no rubrics in the settings: every reply is judged by the starter rubric")
 	}
-	j, err := judge.New(s.judge, s.rubrics, judge.Options{Log: log})
+	j, err := judge.New(s.judge, s.rubrics, judge.Options{Log: log, Meter: reg, Spent: db.JudgeSpent})
 	if err != nil {
 		return nil, err
 	}

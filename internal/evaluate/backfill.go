@@ -36,6 +36,7 @@ type Backfill struct {
 	Judge       Judge
 	Rule        sampling.Rule
 	Filter      record.InferenceFilter // Since, Until, and if wanted project, environment, model
+	Retry       bool                   // judge again what was inconclusive
 	Concurrency int
 	MaxNanoUSD  uint64                              // stop before the next page when this is spent; 0 is no limit
 	Progress    func(at time.Time, n BackfillCount) // called after each page; nil for nobody
@@ -168,7 +169,8 @@ func (b Backfill) withoutJudged(ctx context.Context, units []unit, n *BackfillCo
 		var low []record.Verdict
 		for _, id := range b.Judge.VerdictIDs(b.Rule.Rubric, judge.Unit{Inference: u.inference}) {
 			v, ok := known[id]
-			missing, highest = missing || !ok, max(highest, v.InclusionP)
+			again := b.Retry && v.Outcome == record.OutcomeInconclusive
+			missing, highest = missing || !ok || again, max(highest, v.InclusionP)
 			if ok && v.InclusionP < u.decision.InclusionP {
 				v.InclusionP, v.Rule = u.decision.InclusionP, u.rule.Name
 				v.JudgedAt = v.JudgedAt.Add(time.Microsecond) // the later one replaces the other

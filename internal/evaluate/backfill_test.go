@@ -92,6 +92,34 @@ func TestBackfillJudgesOnceAndRaisesProbabilities(t *testing.T) {
 	}
 }
 
+func TestBackfillRetriesWhatWasInconclusive(t *testing.T) {
+	h, j := recorded(10), newFakeJudge()
+	b := evaluate.Backfill{Store: h, Judge: j, Rule: rule(1), Concurrency: 2}
+	j.fails = true
+	for range 2 { // without being asked, it does not
+		if _, err := b.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if most := j.most(); most != 1 {
+		t.Errorf("asked %d times", most)
+	}
+	j.fails, b.Retry = false, true
+	for range 2 {
+		if _, err := b.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if most := j.most(); most != 2 {
+		t.Errorf("asked %d times", most)
+	}
+	for _, v := range h.verdicts {
+		if v.Outcome != record.OutcomePass {
+			t.Fatalf("verdict %+v", v)
+		}
+	}
+}
+
 // priced adds to each result a call with a cost.
 type priced struct{ *fakeJudge }
 

@@ -122,6 +122,22 @@ func (s *Store) RefreshQuality(ctx context.Context, since, until time.Time) erro
 	return nil
 }
 
+// JudgeSpent returns how many calls to judges a rubric has made since a time, and
+// what those cost whose cost is known. Answers from memory are not counted.
+func (s *Store) JudgeSpent(ctx context.Context, rubric string, since time.Time) (calls int, nanoUSD uint64, err error) {
+	ctx, cancel := evaluatorContext(ctx)
+	defer cancel()
+	query, err := s.queries.render("judge_spent.sql", nil)
+	if err != nil {
+		return 0, 0, err
+	}
+	var n uint64
+	if err := s.conn.QueryRow(ctx, query, named("rubric", rubric), named("since", timeParam(lowest(since)))).Scan(&n, &nanoUSD); err != nil {
+		return 0, 0, fmt.Errorf("sum up what rubric %s spent: %w", rubric, err)
+	}
+	return int(n), nanoUSD, nil
+}
+
 // WriteEpochs adds to the record of what was sampled and what was not, and why.
 // Counts of equal keys add up, so two calls with the same rows count twice. A
 // call that fails is tried once more under the same token; after an error the

@@ -155,6 +155,32 @@ func TestJudgedIDsOfManyVerdicts(t *testing.T) {
 	}
 }
 
+func TestJudgeSpent(t *testing.T) {
+	s, _ := open(t)
+	at := now()
+	call := func(name, rubric string, when time.Time, cost uint64) record.JudgeCall {
+		return record.JudgeCall{ID: name, RunID: "run", Time: when, UnitTime: when, InferenceID: id(0), Rubric: rubric, CostNanoUSD: &cost, Origin: record.OriginOnline}
+	}
+	cached, unknown := call("d", "support", at, 0), call("e", "support", at, 0)
+	cached.Origin, unknown.CostNanoUSD = record.OriginCache, nil
+	list := []record.JudgeCall{call("a", "support", at, 5), call("b", "support", at, 7), call("c", "other", at, 100), call("f", "support", at.Add(-time.Hour), 1000), cached, unknown}
+	if err := s.WriteVerdicts(t.Context(), list, nil); err != nil {
+		t.Fatal(err)
+	}
+	again := list[0]
+	again.Attempts = 2 // written again in another insert: still one call
+	if err := s.WriteVerdicts(t.Context(), []record.JudgeCall{again}, nil); err != nil {
+		t.Fatal(err)
+	}
+	calls, nano, err := s.JudgeSpent(t.Context(), "support", at)
+	if err != nil || calls != 3 || nano != 12 {
+		t.Errorf("%d calls, %d nano-USD: %v", calls, nano, err)
+	}
+	if calls, nano, err = s.JudgeSpent(t.Context(), "none", at); err != nil || calls != 0 || nano != 0 {
+		t.Errorf("no such rubric: %d calls, %d nano-USD: %v", calls, nano, err)
+	}
+}
+
 func TestEpochsAddUp(t *testing.T) {
 	s, dsn := open(t)
 	rows := []record.Epoch{filled[record.Epoch](now())}

@@ -268,6 +268,7 @@ func TestQueryStatements(t *testing.T) {
 		{"table_info", "table_info.sql", nil},
 		{"applied", "applied.sql", map[string]any{"Columns": "..."}},
 		{"now", "now.sql", nil},
+		{"judge_spent", "judge_spent.sql", nil},
 		{"refresh_quality", "refresh_quality.sql", nil},
 	} {
 		got, err := q.render(tc.file, tc.data)
