@@ -165,6 +165,7 @@ func limitTokens(req *openai.ChatCompletionRequest, n int) {
 		req.MaxCompletionTokens = n
 		return
 	}
+	//lint:ignore SA1019 the only name that most servers other than OpenAI know
 	req.MaxTokens = n
 }
 

@@ -32,6 +32,7 @@ type BackendConfig struct {
 	Path           string            `yaml:"path" doc:"path of the call, when it is not the usual one"`
 	Model          string            `yaml:"model" doc:"model to ask for"`
 	Key            record.Secret     `yaml:"key" doc:"API key"`
+	KeyHeader      string            `yaml:"key_header" doc:"header that carries the key as it is, instead of Authorization: Bearer"`
 	Headers        map[string]string `yaml:"headers" doc:"further request headers"`
 	Timeout        time.Duration     `yaml:"timeout" doc:"limit of one call with all its retries"`
 	AttemptTimeout time.Duration     `yaml:"attempt_timeout" doc:"limit of one attempt; 0 takes the profile's"`

@@ -139,5 +139,27 @@
 //
 // # The default wording
 //
-// TODO(figures)
+// Seven wordings were compared on 1,201 conversations that people labelled, in
+// three sets (faithful to sources, no made-up facts, answers rather than
+// refuses), each once with the criterion's text only and once with its own
+// definitions of met and not met. The figure is the mean over the sets of the
+// balanced error at threshold 0.5: the mean of the share of bad replies that
+// passed and the share of good replies that failed. A judge that always says
+// the same has 0.5.
+//
+//	wording          all    text only  definitions  AUC
+//	nothing_against  0.492  0.489      0.495        0.531
+//	every_respect    0.493  0.502      0.483        0.515
+//	check            0.495  0.501      0.489        0.513
+//	holds            0.496  0.500      0.492        0.527
+//	meets            0.496  0.500      0.493        0.500
+//	true_of          0.497  0.500      0.494        0.511
+//	careful_reader   0.520  0.556      0.483        0.470
+//
+// nothing_against is the least wrong and is the default. The judge was
+// sparrow-nano-general-v1.1, the only decision model that could be run where
+// this was measured; it is small and close to chance on these sets, so the
+// differences are within its noise, and only careful_reader is clearly worse.
+// Measure again with the judge that you use: the command is with
+// TestRule16WordingIsMeasured, the figures in testdata/wordings.
 package judge

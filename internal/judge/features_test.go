@@ -2,6 +2,9 @@ package judge_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
@@ -468,6 +471,39 @@ func TestConfigValidate(t *testing.T) {
 		cfg.Backend, cfg.URL, cfg.Model = backend, url, "m"
 		if err := cfg.Validate(); err != nil || !cfg.Enabled() {
 			t.Errorf("%s: %v", backend, err)
+		}
+	}
+}
+
+func TestKeyHeaderAndImageHeader(t *testing.T) {
+	s := judgetest.NewServer(t, formatNamed(t, "systemone"))
+	b := s.Backend()
+	b.Profile, b.Images, b.KeyHeader, b.Key = "typesafe", "assets", "X-Api-Key", record.NewSecret("key-in-its-own-header")
+	judgetest.New(t, b, first(), nil).Judge(t.Context(), "r", judgetest.UnitOf(pixelBody(nil)))
+	h := s.Seen()[0].Header
+	if h.Get("X-Api-Key") != "key-in-its-own-header" || h.Get("Authorization") != "" || h.Get("TypeSafe-Danger-Zone-Images") != "true" {
+		t.Errorf("headers %v", h)
+	}
+	judgetest.New(t, b, first(), nil).Judge(t.Context(), "r", judgetest.Unit())
+	if h := s.Seen()[1].Header; h.Get("TypeSafe-Danger-Zone-Images") != "" {
+		t.Errorf("headers without an image %v", h)
+	}
+}
+
+func TestImagesInAnyBase64(t *testing.T) {
+	data := []byte("\xfb\xff\xfe bytes whose base64 differs between the alphabets??>>")
+	sum := sha256.Sum256(data)
+	std := base64.StdEncoding.EncodeToString(data)
+	for name, sent := range map[string]string{
+		"standard": std, "url": base64.URLEncoding.EncodeToString(data), "no padding": base64.RawStdEncoding.EncodeToString(data),
+		"lines": std[:20] + `\r\n` + std[20:], "data url": "data:image/png;base64," + std,
+	} {
+		body := pixelBody(nil)
+		body.Input[1].Parts[1].SHA256 = hex.EncodeToString(sum[:])
+		body.Request = []byte(`{"source":{"data":"` + sent + `"}}`)
+		_, seen := ask(t, "openai", first(), judgetest.UnitOf(body), nil)
+		if !strings.Contains(string(seen[0].Body), std) {
+			t.Errorf("%s: the image is not shown: %s", name, seen[0].Body)
 		}
 	}
 }

@@ -90,13 +90,20 @@ func collectImages(v gjson.Result, wanted map[string]string, out map[string]imag
 	if strings.HasPrefix(data, "data:") {
 		_, data, _ = strings.Cut(data, ",")
 	}
-	raw, err := base64.StdEncoding.DecodeString(data)
-	if err != nil {
+	raw, ok := anyBase64(data)
+	if !ok {
 		return
 	}
 	sum := sha256.Sum256(raw)
 	key := hex.EncodeToString(sum[:])
 	if mime, ok := wanted[key]; ok {
-		out[key] = image{mime: mime, base64: data}
+		out[key] = image{mime: mime, base64: base64.StdEncoding.EncodeToString(raw)}
 	}
+}
+
+// anyBase64 decodes either alphabet, with or without padding and line breaks.
+func anyBase64(s string) ([]byte, bool) {
+	s = strings.TrimRight(strings.NewReplacer("\r", "", "\n", "", "-", "+", "_", "/").Replace(s), "=")
+	raw, err := base64.RawStdEncoding.DecodeString(s)
+	return raw, err == nil
 }

@@ -54,21 +54,31 @@ type profile struct {
 
 func profiles() []profile {
 	return []profile{
-		{name: "typesafe", format: formatSystemOne, url: "https://api.typesafe.ai", needsModel: true, maxQuestions: 400,
-			maxInput: 96_000, maxImages: 8, images: imagesNone, imageHeader: "TypeSafe-Danger-Zone-Images", attemptTimeout: 10 * time.Second},
+		{
+			name: "typesafe", format: formatSystemOne, url: "https://api.typesafe.ai", needsModel: true, maxQuestions: 400,
+			maxInput: 96_000, maxImages: 8, images: imagesNone, imageHeader: "TypeSafe-Danger-Zone-Images", attemptTimeout: 10 * time.Second,
+		},
 		{name: "vllm", format: formatSystemOne, needsModel: true, maxQuestions: 64, images: imagesNone},
 		{name: "ollama", format: formatSystemOne, url: "http://localhost:11434", needsModel: true, maxQuestions: 64, maxImages: 8, images: imagesBase64},
 		{name: "llamacpp", format: formatSystemOne, url: "http://localhost:8080", maxQuestions: 64, maxImages: 8, images: imagesDataURL},
-		{name: "openrouter", format: formatSystemOne, url: "https://openrouter.ai", path: "/api/alpha/decisions", needsModel: true,
-			maxQuestions: 400, maxInput: 96_000, images: imagesNone, attemptTimeout: 30 * time.Second},
-		{name: "perplexity", format: formatSystemOne, url: "https://api.perplexity.ai", path: "/v1/decisions", needsModel: true,
-			maxQuestions: 128, maxInput: 780_000, maxImages: 8, images: imagesState, attemptTimeout: 30 * time.Second, noTemplateArgs: true},
+		{
+			name: "openrouter", format: formatSystemOne, url: "https://openrouter.ai", path: "/api/alpha/decisions", needsModel: true,
+			maxQuestions: 400, maxInput: 96_000, images: imagesNone, attemptTimeout: 30 * time.Second,
+		},
+		{
+			name: "perplexity", format: formatSystemOne, url: "https://api.perplexity.ai", path: "/v1/decisions", needsModel: true,
+			maxQuestions: 128, maxInput: 780_000, maxImages: 8, images: imagesState, attemptTimeout: 30 * time.Second, noTemplateArgs: true,
+		},
 		{name: "litellm", format: formatSystemOne, url: "http://localhost:4000", needsModel: true, maxQuestions: 64, images: imagesNone},
-		{name: "cloudflare", format: formatSystemOne, path: "/", maxQuestions: 64, maxInput: 6_000, maxImages: 4, images: imagesDataURL,
-			unwrap: "result", attemptTimeout: 30 * time.Second},
+		{
+			name: "cloudflare", format: formatSystemOne, path: "/", maxQuestions: 64, maxInput: 6_000, maxImages: 4, images: imagesDataURL,
+			unwrap: "result", attemptTimeout: 30 * time.Second,
+		},
 		{name: "fireworks", format: formatSystemOne, url: "https://api.fireworks.ai/inference", needsModel: true, maxQuestions: 64, images: imagesNone},
-		{name: "openai", format: formatOpenAI, url: "https://api.openai.com", needsModel: true, maxQuestions: 400, maxImages: 128,
-			images: imagesItems, attemptTimeout: 30 * time.Second},
+		{
+			name: "openai", format: formatOpenAI, url: "https://api.openai.com", needsModel: true, maxQuestions: 400, maxImages: 128,
+			images: imagesItems, retryStatuses: []int{409}, attemptTimeout: 30 * time.Second,
+		},
 		{name: "litellm-openai", format: formatOpenAI, url: "http://localhost:4000", needsModel: true, maxQuestions: 64, images: imagesNone},
 	}
 }
@@ -169,6 +179,12 @@ func (b BackendConfig) overlay(p *profile) {
 	}
 	if b.Images != "" {
 		p.images = b.Images
+		if p.maxImages == 0 {
+			p.maxImages = 8
+		}
+	}
+	if b.KeyHeader != "" {
+		p.authHeader = b.KeyHeader
 	}
 	if p.format == formatChat {
 		p.maxQuestions = 1

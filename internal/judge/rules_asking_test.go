@@ -314,7 +314,7 @@ func TestRule12OwnQuestion(t *testing.T) {
 	want := []string{
 		"Would an agent (sorry) accept `response`? It must: The reply says sorry.\nit clearly does\nit does not, or only partly",
 		"Would an agent (amount) accept `response`? It must: The reply names the refunded amount.\na sum of money is named\nno sum is named",
-		"Own: The reply is polite.\nit is clearly true in full\nit is not true, is true only in part, or it is unclear whether it is",
+		"Own: The reply is polite.\nit clearly does, in full\nsomething is against it, it does so only in part, or it is unclear whether it does",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -342,7 +342,8 @@ func TestRule48FinalReply(t *testing.T) {
 func TestRule49ToolCallsOfTheTurn(t *testing.T) {
 	body := judgetest.Body()
 	earlier := []record.Message{
-		judgetest.Message("user", "before"), {Role: "assistant", Parts: []record.Part{call("t0", "before", "{}")}},
+		judgetest.Message("user", "before"),
+		{Role: "assistant", Parts: []record.Part{call("t0", "before", "{}")}},
 		toolResult("t0", "old", nil), judgetest.Message("assistant", "done"),
 	}
 	body.Input = append(earlier, body.Input[1:]...)
@@ -359,7 +360,8 @@ func TestRule49ToolCallsOfTheTurn(t *testing.T) {
 	// Results that come in another order go to their own calls, and without ids
 	// to the calls in order.
 	body.Input = []record.Message{
-		judgetest.Message("user", "go"), {Role: "assistant", Parts: []record.Part{call("a", "one", ""), call("b", "two", "")}},
+		judgetest.Message("user", "go"),
+		{Role: "assistant", Parts: []record.Part{call("a", "one", ""), call("b", "two", "")}},
 		toolResult("b", "second", nil), toolResult("a", "first", nil),
 	}
 	u = judgetest.UnitOf(body)
@@ -367,7 +369,8 @@ func TestRule49ToolCallsOfTheTurn(t *testing.T) {
 		t.Errorf("%s, %s", *u.ToolCalls[0].Result, *u.ToolCalls[1].Result)
 	}
 	body.Input = []record.Message{
-		judgetest.Message("user", "go"), {Role: "assistant", Parts: []record.Part{call("", "one", ""), call("", "two", "")}},
+		judgetest.Message("user", "go"),
+		{Role: "assistant", Parts: []record.Part{call("", "one", ""), call("", "two", "")}},
 		toolResult("", "first", nil), toolResult("", "second", nil),
 	}
 	u = judgetest.UnitOf(body)
