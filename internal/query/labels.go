@@ -29,6 +29,9 @@ type LabelStore interface {
 	Labels(ctx context.Context, filter record.LabelFilter) ([]record.Label, error)
 	// WriteLabels replaces what the same person said before.
 	WriteLabels(ctx context.Context, labels []record.Label) error
+	// Calibrations returns the latest report on each criterion, version and judge
+	// configuration; of all rubrics when rubric is "".
+	Calibrations(ctx context.Context, rubric string) ([]record.Calibration, error)
 }
 
 const (
@@ -177,12 +180,12 @@ type labelForm struct {
 	Values    []string
 }
 
-func (s *server) labelForm(c *gin.Context, t turnData) *labelForm {
-	criteria := s.criteriaOf(t.Verdicts)
+func (s *server) labelForm(c *gin.Context, inferenceID string, verdicts []record.Verdict) *labelForm {
+	criteria := s.criteriaOf(verdicts)
 	if s.opts.Labels == nil || len(criteria) == 0 {
 		return nil
 	}
-	f := &labelForm{Action: "/inferences/" + t.ID + "/labels", Back: c.Request.URL.EscapedPath(), Criteria: criteria, Values: labelValues}
+	f := &labelForm{Action: "/inferences/" + inferenceID + "/labels", Back: c.Request.URL.EscapedPath(), Criteria: criteria, Values: labelValues}
 	if cookie, err := c.Request.Cookie(annotatorCookie); err == nil {
 		f.Annotator = fromCookieText(cookie.Value)
 	}

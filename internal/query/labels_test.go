@@ -20,7 +20,14 @@ import (
 )
 
 // fakeLabels keeps labels in memory.
-type fakeLabels struct{ kept []record.Label }
+type fakeLabels struct {
+	kept    []record.Label
+	reports []record.Calibration
+}
+
+func (f *fakeLabels) Calibrations(context.Context, string) ([]record.Calibration, error) {
+	return f.reports, nil
+}
 
 func (f *fakeLabels) Labels(_ context.Context, filter record.LabelFilter) ([]record.Label, error) {
 	var out []record.Label
@@ -195,6 +202,27 @@ func TestLabelButtonsWithoutAScript(t *testing.T) {
 		_ = res.Body.Close()
 		if got, want := res.Header.Get("Location"), "/inferences/"+id(2)+"#labels-"+id(2); got != want {
 			t.Errorf("back to %s: %s", back, got)
+		}
+	}
+}
+
+// Rule 7: a criterion that was never compared with people for this version and
+// judge is marked.
+func TestRule07PagesMarkUncalibratedCriteria(t *testing.T) {
+	srv, labels := serveLabels(t)
+	const mark = ">not calibrated<"
+	for _, path := range []string{"/inferences/" + id(2), "/conversations/c%2F1%20%C3%BC"} {
+		labels.reports = nil
+		if _, body := get(t, srv, path); strings.Count(body, mark) != 1 { // the inconclusive one says nothing to rely on
+			t.Errorf("%s: %d marks", path, strings.Count(body, mark))
+		}
+		labels.reports = []record.Calibration{{Criterion: "apology", CriterionVersion: "another", N: 9}}
+		if _, body := get(t, srv, path); strings.Count(body, mark) != 1 {
+			t.Errorf("%s, calibrated in another version: %d marks", path, strings.Count(body, mark))
+		}
+		labels.reports = append(labels.reports, record.Calibration{Criterion: "apology", N: 40})
+		if _, body := get(t, srv, path); strings.Contains(body, mark) || !strings.Contains(body, "compared with people on 40 labelled cases") {
+			t.Errorf("%s, calibrated: %s", path, body)
 		}
 	}
 }

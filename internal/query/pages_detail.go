@@ -16,7 +16,7 @@ type turnData struct {
 	Body       *record.Body
 	Messages   []record.Message
 	Earlier    int // messages of the history that an earlier turn shows
-	Verdicts   []record.Verdict
+	Verdicts   []shownVerdict
 	JudgeCalls []record.JudgeCall
 	Labels     []record.Label
 	Form       *labelForm // nil when nobody can label
@@ -40,8 +40,13 @@ func (s *server) inferencePage(c *gin.Context) {
 		s.renderError(c, err)
 		return
 	}
-	t := turnData{Inference: d.Inference, Body: d.Body, Verdicts: byCriterion(d.Verdicts), JudgeCalls: d.JudgeCalls, Labels: d.Labels}
-	t.Form = s.labelForm(c, t)
+	verdicts, err := s.shown(c, map[string][]record.Verdict{d.Inference.ID: byCriterion(d.Verdicts)})
+	if err != nil {
+		s.renderError(c, err)
+		return
+	}
+	t := turnData{Inference: d.Inference, Body: d.Body, Verdicts: verdicts[d.Inference.ID], JudgeCalls: d.JudgeCalls, Labels: d.Labels}
+	t.Form = s.labelForm(c, t.ID, d.Verdicts)
 	if d.Body != nil {
 		t.Messages = d.Body.Input
 	}
@@ -84,25 +89,29 @@ func (s *server) turns(c *gin.Context, rows []record.Inference) ([]turnData, err
 	if err != nil {
 		return nil, err
 	}
+	shown, err := s.shown(c, verdicts)
+	if err != nil {
+		return nil, err
+	}
 	labels, err := s.labelsOf(c, ids)
 	if err != nil {
 		return nil, err
 	}
 	turns := make([]turnData, len(rows))
-	var shown []record.Message // the conversation so far, as the turns above show it
+	var above []record.Message // the conversation so far, as the turns above show it
 	for i, r := range rows {
-		turns[i] = turnData{Inference: r, Verdicts: verdicts[r.ID], Labels: labels[r.ID]}
-		turns[i].Form = s.labelForm(c, turns[i])
+		turns[i] = turnData{Inference: r, Verdicts: shown[r.ID], Labels: labels[r.ID]}
+		turns[i].Form = s.labelForm(c, r.ID, verdicts[r.ID])
 		body, ok := bodies[r.ID]
 		if !ok {
 			continue
 		}
 		turns[i].Body = &body
-		turns[i].Earlier = commonPrefix(shown, body.Input)
+		turns[i].Earlier = commonPrefix(above, body.Input)
 		turns[i].Messages = body.Input[turns[i].Earlier:]
-		shown = slices.Clone(body.Input)
+		above = slices.Clone(body.Input)
 		if len(body.Output) > 0 {
-			shown = append(shown, body.Output[0])
+			above = append(above, body.Output[0])
 		}
 	}
 	return turns, nil

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -74,9 +73,6 @@ func New(config Config, opts Options) (http.Handler, error) {
 	s := &server{config: config, opts: opts, pages: pages, static: http.FileServerFS(static)}
 	return s.routes(), nil
 }
-
-// queryTimeout bounds one request to the store.
-const queryTimeout = 30 * time.Second
 
 // problem is the error body of the API.
 type problem struct {
