@@ -28,7 +28,7 @@ type Config struct {
 	ServiceName     string          `yaml:"service_name" doc:"service.name of the spans"`
 	SpanContent     bool            `yaml:"span_content" doc:"put the messages on the spans"`
 	KeepHeaders     []string        `yaml:"keep_headers" doc:"further request and response headers to keep; secrets are never kept"`
-	BatchInterval   time.Duration   `yaml:"batch_interval" doc:"how long a batch is filled"`
+	BatchInterval   time.Duration   `yaml:"batch_interval" doc:"how long a batch is filled; a batch is three inserts, one for each table"`
 	BatchBytes      record.ByteSize `yaml:"batch_bytes" doc:"raw bodies in one batch"`
 	BatchExchanges  int             `yaml:"batch_exchanges" doc:"exchanges in one batch"`
 	ShutdownDrain   time.Duration   `yaml:"shutdown_drain" doc:"how long a stop may take to deliver what is recorded; the rest is delivered after the next start"`
@@ -47,7 +47,7 @@ func DefaultConfig() Config {
 		WhenFull:        WhenFullPass,
 		Project:         "default",
 		ServiceName:     "docket-proxy",
-		BatchInterval:   time.Second,
+		BatchInterval:   2 * time.Second, // three inserts in it stay under two a second
 		BatchBytes:      16 * record.MiB,
 		BatchExchanges:  10_000,
 		ShutdownDrain:   10 * time.Second,
