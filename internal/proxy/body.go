@@ -15,7 +15,7 @@ const (
 	// continueGrace is how long an upstream may take to say 100 Continue, or to
 	// answer, before a client that waits for it is told to go on. An upstream
 	// that knows nothing of Expect never says so.
-	continueGrace = 200 * time.Millisecond
+	continueGrace = 300 * time.Millisecond
 
 	// What is left of a request body when its answer is complete is read, so
 	// that the connection can be used again, up to these limits.

@@ -59,6 +59,7 @@ type Upstream struct {
 
 	SetHeaders    map[string]record.Secret `yaml:"set_headers" doc:"fields that are set on each call, such as a key"`
 	RemoveHeaders []string                 `yaml:"remove_headers" doc:"fields that are removed from each call"`
+	CAFile        string                   `yaml:"ca_file" doc:"PEM file of certificates to trust besides the system's"`
 
 	Timeouts Timeouts `yaml:"timeouts"`
 }

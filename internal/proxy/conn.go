@@ -23,6 +23,7 @@ type conn struct {
 	written atomic.Int64
 	check   atomic.Bool // look before the next write
 	refused atomic.Bool // nothing may be written any more
+	used    atomic.Bool // some exchange had it: before that, TLS has its handshake
 	user    atomic.Pointer[exchange]
 }
 
@@ -40,7 +41,7 @@ func newConn(c net.Conn) *conn {
 // asked for, such as the 408 by which some servers end an idle connection.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	if n > 0 && c.user.Load() == nil {
+	if n > 0 && c.user.Load() == nil && c.used.Load() {
 		c.refused.Store(true)
 	}
 	return n, err
@@ -57,6 +58,15 @@ func (c *conn) Write(p []byte) (int, error) {
 	c.written.Add(int64(n - len(p)))
 	return n, err
 }
+
+// take gives the connection to an exchange, until it leaves it. By then it may
+// have its next user.
+func (c *conn) take(x *exchange) {
+	c.user.Store(x)
+	c.used.Store(true)
+}
+
+func (c *conn) leave(x *exchange) { c.user.CompareAndSwap(x, nil) }
 
 // connOf finds our connection under TLS.
 func connOf(c net.Conn) *conn {

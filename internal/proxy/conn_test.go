@@ -65,12 +65,26 @@ func TestDeadConnectionIsNotWrittenTo(t *testing.T) {
 // TestUnsolicitedBytesRefuseTheConnection: they may have been read already.
 func TestUnsolicitedBytesRefuseTheConnection(t *testing.T) {
 	c, far := pair(t)
-	if _, err := io.WriteString(far, "x"); err != nil {
+	x := &exchange{}
+	hear := func() {
+		t.Helper()
+		if _, err := io.WriteString(far, "x"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hear() // a handshake
+	c.take(x)
+	hear() // an answer
+	c.leave(&exchange{})
+	hear() // the answer to the next user
+	if _, err := c.Write([]byte("a")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Read(make([]byte, 1)); err != nil {
-		t.Fatal(err)
-	}
+	c.leave(x)
+	hear()
 	if n, err := c.Write([]byte("b")); n != 0 || !errors.Is(err, errStale) {
 		t.Errorf("wrote %d, %v", n, err)
 	}

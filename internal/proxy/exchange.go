@@ -156,17 +156,9 @@ func (x *exchange) gotConn(info httptrace.GotConnInfo) {
 		x.cancel(errReplay)
 	}
 	x.conn, x.connStart, x.reused = c, c.written.Load(), info.Reused
-	c.user.Store(x)
+	c.take(x)
 	c.check.Store(info.Reused)
 	x.watch.enter(phaseSending)
-}
-
-// leaveConn says that the answer has ended. The connection may have its next
-// user by now.
-func (x *exchange) leaveConn() {
-	if x.conn != nil {
-		x.conn.user.CompareAndSwap(x, nil)
-	}
 }
 
 // answer is called with the final answer, before anything of it is written.
@@ -292,22 +284,24 @@ type answerBody struct {
 // been sent is flushed: the error cuts its connection.
 func (b *answerBody) Read(p []byte) (int, error) {
 	w := b.x.watch
-	if !b.began {
+	if b.began {
+		w.progress()
+	} else {
 		w.enter(phaseHead)
 	}
+	w.asking.Store(true)
 	n, err := b.ReadCloser.Read(p)
-	if n > 0 {
-		if !b.began {
-			b.began = true
-			w.enter(phaseIdle)
-		} else {
-			w.progress()
-		}
+	w.asking.Store(false)
+	if n > 0 && !b.began {
+		b.began = true
+		w.enter(phaseIdle)
 	}
 	switch {
 	case err == io.EOF:
 		w.stop()
-		b.x.leaveConn()
+		if c := b.x.conn; c != nil {
+			c.leave(b.x)
+		}
 	case err != nil:
 		w.stop()
 		if b.x.state == "" {

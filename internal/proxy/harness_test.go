@@ -48,6 +48,10 @@ func (l *logBuffer) String() string {
 	return l.b.String()
 }
 
+func textLog(w io.Writer) *slog.Logger {
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
 // config forwards /v1 to base, with short limits where change does not say
 // otherwise.
 func config(base string, change func(*proxy.Config, *proxy.Upstream)) proxy.Config {
@@ -72,7 +76,7 @@ func start(t *testing.T, base string, change func(*proxy.Config, *proxy.Upstream
 func startWith(t *testing.T, c proxy.Config, spool capture.Spool) *proxied {
 	t.Helper()
 	p := &proxied{registry: prometheus.NewRegistry(), logs: &logBuffer{}}
-	log := slog.New(slog.NewTextHandler(p.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	log := textLog(p.logs)
 	recorder := capture.NewRecorder(capture.DefaultConfig(), capture.Options{
 		Spool: spool, Log: log, Clock: time.Now, Instance: "test", MaxWait: 20 * time.Millisecond,
 		SampleValue: func(string, string, byte) uint64 { return 0 },

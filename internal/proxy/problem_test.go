@@ -158,6 +158,22 @@ func TestSlowClientIsNotTimedOut(t *testing.T) {
 	}
 }
 
+// TestSlowReaderIsNotTimedOut: while the client does not read, the upstream is
+// not asked either.
+func TestSlowReaderIsNotTimedOut(t *testing.T) {
+	t.Parallel()
+	const size = 32 << 20 // more than all buffers on the way
+	up := upstreamtest.Start(t, upstreamtest.AnswerAndClose(answer("200 OK\r\nContent-Length: "+itoa(size), strings.Repeat("x", size))))
+	limit := 500 * time.Millisecond
+	p := start(t, up.URL(), func(_ *proxy.Config, u *proxy.Upstream) { u.Timeouts = proxy.Timeouts{Idle: limit} })
+	c := dial(t, p.addr)
+	c.send(t, post("{}"))
+	time.Sleep(3 * limit) // the client's own pace is what is tested
+	if res := c.answer(t, "POST"); len(res.Body) != size || res.Cut {
+		t.Errorf("got %d bytes, cut %v\n%s", len(res.Body), res.Cut, p.logs)
+	}
+}
+
 // TestLongStreamIsNotCut: limits are per phase and per read, none on the whole.
 func TestLongStreamIsNotCut(t *testing.T) {
 	t.Parallel()

@@ -181,7 +181,7 @@ func TestConnectionClosedWhileIdle(t *testing.T) {
 					}
 					answered <- struct{}{}
 					<-closed
-					time.Sleep(time.Millisecond) // a close takes its time, also over loopback
+					time.Sleep(5 * time.Millisecond) // a close takes its time, also over loopback
 				}
 			})
 		}

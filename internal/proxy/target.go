@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -46,7 +47,11 @@ func newRoutes(c Config) ([]*route, error) {
 		for k, v := range u.SetHeaders {
 			rt.set.Set(k, v.Reveal())
 		}
-		rt.transport = newTransport(u.Timeouts, c.MaxIdlePerHost)
+		roots, err := trusted(u.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("upstreams.%s.ca_file: %w", name, err)
+		}
+		rt.transport = newTransport(u.Timeouts, c.MaxIdlePerHost, roots)
 		routes = append(routes, rt)
 	}
 	slices.SortStableFunc(routes, func(a, b *route) int { return cmp.Compare(len(b.config.Prefix), len(a.config.Prefix)) })

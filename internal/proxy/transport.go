@@ -2,9 +2,13 @@ package proxy
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"sync"
 	"time"
 )
@@ -15,7 +19,7 @@ const bufferSize = 32 << 10
 // request and decodes nothing in an answer. A connection may be opened in the
 // background after its call is over; that ends a little later than the limit of
 // a call, whose own timer says what happened.
-func newTransport(t Timeouts, maxIdle int) *http.Transport {
+func newTransport(t Timeouts, maxIdle int, roots *x509.CertPool) *http.Transport {
 	limit := t.Connect
 	if limit > 0 {
 		limit += time.Second
@@ -33,6 +37,7 @@ func newTransport(t Timeouts, maxIdle int) *http.Transport {
 			return newConn(c), nil
 		},
 		Protocols:              protocols,
+		TLSClientConfig:        &tls.Config{RootCAs: roots},
 		TLSHandshakeTimeout:    limit,
 		MaxIdleConnsPerHost:    maxIdle,
 		IdleConnTimeout:        90 * time.Second,
@@ -41,6 +46,25 @@ func newTransport(t Timeouts, maxIdle int) *http.Transport {
 		WriteBufferSize:        bufferSize,
 		MaxResponseHeaderBytes: 4 << 20,
 	}
+}
+
+// trusted adds the certificates of a file to the system's. nil is the system's.
+func trusted(file string) (*x509.CertPool, error) {
+	if file == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		return nil, err
+	}
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, errors.New("there is no PEM certificate in the file")
+	}
+	return pool, nil
 }
 
 // tunnel uses HTTPS_PROXY and NO_PROXY of the environment for https upstreams.

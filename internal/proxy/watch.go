@@ -64,6 +64,7 @@ type watch struct {
 	reading   func() bool // whether the client is being waited for while sending
 	start     time.Time
 	last      atomic.Int64 // nanoseconds from start to the last progress
+	asking    atomic.Bool  // a read of the answer is under way
 
 	mu    sync.Mutex // guards what follows
 	phase phase
@@ -146,14 +147,13 @@ func (w *watch) fire() {
 		w.flushHead()
 		w.enterLocked(phaseFirstByte)
 		return
-	case phaseSending:
-		if w.reading() {
-			w.armLocked(w.limits.Idle)
-			return
+	case phaseSending, phaseIdle:
+		// A client that is slow to send or to read is not the upstream's fault.
+		left := time.Duration(w.last.Load()) + w.limits.Idle - w.now()
+		if w.phase == phaseSending && w.reading() || w.phase == phaseIdle && !w.asking.Load() {
+			left = w.limits.Idle
 		}
-		fallthrough
-	case phaseIdle:
-		if left := time.Duration(w.last.Load()) + w.limits.Idle - w.now(); left > 0 {
+		if left > 0 {
 			w.armLocked(left)
 			return
 		}

@@ -1,0 +1,138 @@
+package proxy_test
+
+import (
+	"context"
+	"encoding/pem"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"docket/internal/capture"
+	"docket/internal/proxy"
+	"docket/internal/upstreamtest"
+)
+
+// TestPanicShowsNothing: a fault of ours cuts the connection, and the log says
+// where it was, but not what the panic held.
+func TestPanicShowsNothing(t *testing.T) {
+	t.Parallel()
+	p := start(t, "http://127.0.0.1:1", nil)
+	logs := &logBuffer{}
+	s := panicking(t, logs, "fake-canary-panic")
+	front := httptest.NewServer(s.Handler())
+	defer front.Close()
+	res, err := front.Client().Post(front.URL+"/v1/x", "text/plain", strings.NewReader("fake-canary-body"))
+	if err == nil {
+		res.Body.Close()
+		t.Errorf("got an answer: %s", res.Status)
+	}
+	eventually(t, "the panic is logged", func() bool { return strings.Contains(logs.String(), "panic in a handler") })
+	if strings.Contains(logs.String(), "fake-canary") {
+		t.Errorf("log: %s", logs)
+	}
+	if res := call(t, p.addr, get("/livez")); res.Status() != 200 {
+		t.Errorf("got %d", res.Status())
+	}
+}
+
+// TestTLSUpstream: connections are kept and found dead under TLS, too.
+func TestTLSUpstream(t *testing.T) {
+	t.Parallel()
+	var conns atomic.Int64
+	up := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(w, r.Body) // the client compares
+	}))
+	up.Config.ErrorLog = log.New(io.Discard, "", 0)
+	up.Config.ConnContext = func(ctx context.Context, _ net.Conn) context.Context {
+		conns.Add(1)
+		return ctx
+	}
+	up.StartTLS()
+	defer up.Close()
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	cert := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: up.Certificate().Raw})
+	if err := os.WriteFile(file, cert, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, up.URL, func(_ *proxy.Config, u *proxy.Upstream) { u.CAFile = file })
+	c := dial(t, p.addr)
+	for i := range 30 {
+		if i%3 == 2 {
+			up.CloseClientConnections()
+			time.Sleep(5 * time.Millisecond) // a close takes its time, also over loopback
+		}
+		c.send(t, post("hello"))
+		if res := c.answer(t, "POST"); res.Status() != 200 || string(res.Body) != "hello" {
+			t.Fatalf("got %d %s", res.Status(), res.Body)
+		}
+	}
+	if n := conns.Load(); n > 20 { // ten times they were all closed
+		t.Errorf("%d connections for 30 calls", n)
+	}
+	untrusting := start(t, up.URL, nil)
+	res := call(t, untrusting.addr, post("hello"))
+	if res.Status() != 502 || !strings.Contains(string(res.Body), "certificate") {
+		t.Errorf("untrusted: got %d %s", res.Status(), res.Body)
+	}
+	for file, want := range map[string]string{filepath.Join(t.TempDir(), "none"): "no such file", "more_test.go": "no PEM"} {
+		_, err := proxy.New(config(up.URL, func(_ *proxy.Config, u *proxy.Upstream) { u.CAFile = file }), proxy.Options{})
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "upstreams.test.ca_file") {
+			t.Errorf("%s: got %v", file, err)
+		}
+	}
+}
+
+// TestOldClients: HTTP/1.0 gets the same answers in its own framing.
+func TestOldClients(t *testing.T) {
+	t.Parallel()
+	for name, raw := range map[string]string{
+		"length":  answer("200 OK\r\nX-A: b\r\nContent-Length: 5", "hello"),
+		"chunked": answer("200 OK\r\nX-A: b\r\nTransfer-Encoding: chunked", chunked("hello")),
+		"interim": answer("103 Early Hints\r\nLink: </a>", "") + answer("200 OK\r\nX-A: b\r\nContent-Length: 5", "hello"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			up := upstreamtest.Start(t, upstreamtest.AnswerAndClose(raw))
+			p := start(t, up.URL(), nil)
+			c := dial(t, p.addr)
+			c.send(t, "POST /v1/x HTTP/1.0\r\nHost: proxy.test\r\nContent-Length: 2\r\n\r\n{}")
+			got, err := io.ReadAll(c.r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s := string(got); !strings.HasPrefix(s, "HTTP/1.0 200 OK\r\n") || !strings.HasSuffix(s, "\r\n\r\nhello") || strings.Contains(s, "Early") || !strings.Contains(s, "X-A: b") {
+				t.Errorf("got %q", s)
+			}
+		})
+	}
+}
+
+func TestHeadLimit(t *testing.T) {
+	t.Parallel()
+	p := start(t, "http://127.0.0.1:1", func(c *proxy.Config, _ *proxy.Upstream) { c.MaxHeaderBytes = 8 << 10 })
+	if res := call(t, p.addr, get("/livez", "X-Long: "+strings.Repeat("a", 64<<10))); res.Status() != 431 {
+		t.Errorf("got %d", res.Status())
+	}
+}
+
+func panicking(t *testing.T, logs *logBuffer, value string) *proxy.Server {
+	t.Helper()
+	s, err := proxy.New(config("http://127.0.0.1:1", nil), proxy.Options{
+		Log: textLog(logs),
+		Recorder: capture.NewRecorder(capture.DefaultConfig(), capture.Options{
+			Spool: newMemorySpool(), SampleValue: func(string, string, byte) uint64 { panic(value) },
+		}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
