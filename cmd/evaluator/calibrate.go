@@ -17,16 +17,17 @@ import (
 
 // calibrateOptions are the flags of calibrate.
 type calibrateOptions struct {
-	rubric, labels, project, fit, dsn string
-	repeat, limit                     int
-	seed                              uint64
-	noStore                           bool
+	rubric, labels, project, fit, partial, dsn string
+	repeat, limit                              int
+	seed                                       uint64
+	noStore                                    bool
 }
 
 func (o *calibrateOptions) add(flags *flag.FlagSet) {
 	flags.StringVar(&o.rubric, "rubric", "", "rubric to calibrate; may be left out when there is only one")
 	flags.StringVar(&o.labels, "labels", "store", "file of labelled cases (JSON lines), or store for the labels that people gave to traffic")
 	flags.StringVar(&o.project, "project", "", "labels of the store: only this project")
+	flags.StringVar(&o.partial, "partial", partialFails, "what labels of a file that say partial count as: fail, or skip to leave them out")
 	flags.StringVar(&o.fit, "fit", "", "platt: fit a calibration of the probability")
 	flags.StringVar(&o.dsn, "store", "", "DSN of ClickHouse (store.dsn)")
 	flags.IntVar(&o.repeat, "repeat", 1, "how often each case is asked, to see how much the judge differs from itself")
@@ -39,6 +40,8 @@ func (o *calibrateOptions) validate() error {
 	switch {
 	case o.fit != "" && o.fit != "platt":
 		return fmt.Errorf("--fit %q: want platt, or leave it out", o.fit)
+	case o.partial != partialFails && o.partial != partialSkip:
+		return fmt.Errorf("--partial %q: want fail or skip", o.partial)
 	case o.repeat < 1 || o.repeat > 100:
 		return fmt.Errorf("--repeat %d: want 1 to 100", o.repeat)
 	case o.limit < 0:
@@ -114,7 +117,7 @@ func (o *calibrateOptions) cases(ctx context.Context, db *store.Store, rubric ju
 	if o.labels == "store" {
 		cases, skipped, err = casesOfStore(ctx, db, o.project, rubric)
 	} else {
-		cases, skipped, err = casesOfFile(o.labels, rubric)
+		cases, skipped, err = casesOfFile(o.labels, o.partial, rubric)
 	}
 	if err != nil {
 		return nil, err
@@ -123,10 +126,23 @@ func (o *calibrateOptions) cases(ctx context.Context, db *store.Store, rubric ju
 		cases = cases[:o.limit]
 	}
 	fmt.Fprintf(w, "%d labelled cases of %s; %v\n", len(cases), o.labels, skipped)
+	if n := partials(cases); n > 0 {
+		fmt.Fprintf(w, "%d labels say partial and count as fail: what is met in part is not met (--partial skip leaves them out)\n", n)
+	}
 	if len(cases) == 0 {
 		return nil, errors.New("calibrate: no labelled case: label some calls on the page, or give a file with --labels")
 	}
 	return cases, nil
+}
+
+func partials(cases []labelledCase) int {
+	n := 0
+	for _, c := range cases {
+		if c.partial {
+			n++
+		}
+	}
+	return n
 }
 
 // report prints and stores one report for each criterion, version, judge
@@ -169,10 +185,21 @@ func fitted(g *group, seed uint64) (*quality.Fit, string) {
 	switch {
 	case err != nil:
 		return nil, err.Error()
+	case !(fit.Slope > 0) && constant(g.cases):
+		return nil, "the judge says the same of every case"
 	case !(fit.Slope > 0):
 		return nil, "the judge's probability falls where people's rises: no calibration can mend that"
 	}
 	return fit, ""
+}
+
+func constant(cases []quality.Labelled) bool {
+	for _, c := range cases {
+		if c.P != cases[0].P {
+			return false
+		}
+	}
+	return true
 }
 
 func (g *group) row(r quality.Report) (record.Calibration, error) {

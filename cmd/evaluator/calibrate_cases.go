@@ -23,20 +23,32 @@ type labelledCase struct {
 	name  string // of the label file, or the id of the inference
 	unit  judge.Unit
 	human map[string]bool // by criterion: pass
+
+	partial bool // met in part; human says fail
 }
 
 // skippedLabels counts labels that say neither pass nor fail.
-type skippedLabels struct{ unsure, disputed, gone int }
+type skippedLabels struct{ unsure, partial, disputed, gone int }
 
 func (s skippedLabels) String() string {
-	return fmt.Sprintf("%d labels left out as unsure, %d as disputed, %d whose bodies are not kept", s.unsure, s.disputed, s.gone)
+	return fmt.Sprintf("labels left out: %d unsure, %d partial, %d disputed, %d whose bodies are not kept", s.unsure, s.partial, s.disputed, s.gone)
 }
+
+// labelPartial is a label of files: the criterion is met in part.
+const labelPartial = "partial"
+
+// What to do with such labels.
+const (
+	partialFails = "fail" // what is met in part is not met, as the judge is told too
+	partialSkip  = "skip"
+)
 
 const maxLabelLine = 64 << 20
 
 // casesOfFile reads a file of labels: one JSON object a line, with messages,
-// human (pass, fail or unsure), and a criterion unless the rubric has only one.
-func casesOfFile(path string, rubric judge.Rubric) (cases []labelledCase, skipped skippedLabels, err error) {
+// human (pass, fail, partial or unsure), and a criterion unless the rubric has
+// only one.
+func casesOfFile(path, partial string, rubric judge.Rubric) (cases []labelledCase, skipped skippedLabels, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, skipped, fmt.Errorf("--labels: %w", err)
@@ -53,6 +65,8 @@ func casesOfFile(path string, rubric judge.Rubric) (cases []labelledCase, skippe
 		switch {
 		case errors.Is(err, errUnsure):
 			skipped.unsure++
+		case err == nil && c.partial && partial == partialSkip:
+			skipped.partial++
 		case err != nil:
 			return nil, skipped, fmt.Errorf("%s:%d: %w", path, n, err)
 		default:
@@ -73,11 +87,11 @@ func caseOfLine(line []byte, rubric judge.Rubric) (labelledCase, error) {
 		return labelledCase{}, err
 	}
 	switch c.Human {
-	case record.LabelPass, record.LabelFail:
+	case record.LabelPass, record.LabelFail, labelPartial:
 	case record.LabelUnsure:
 		return labelledCase{}, errUnsure
 	default:
-		return labelledCase{}, fmt.Errorf("human: %q: want pass, fail or unsure", c.Human)
+		return labelledCase{}, fmt.Errorf("human: %q: want pass, fail, partial or unsure", c.Human)
 	}
 	switch {
 	case c.Criterion != nil:
@@ -104,7 +118,7 @@ func caseOfLine(line []byte, rubric judge.Rubric) (labelledCase, error) {
 		return labelledCase{}, err
 	}
 	criterion := judge.Rubric{Criteria: c.Criteria}.CriterionNames()[0]
-	return labelledCase{name: name, unit: u, human: map[string]bool{criterion: c.Human == record.LabelPass}}, nil
+	return labelledCase{name: name, unit: u, human: map[string]bool{criterion: c.Human == record.LabelPass}, partial: c.Human == labelPartial}, nil
 }
 
 // casesOfStore reads what people said about the rubric's criteria. Of several

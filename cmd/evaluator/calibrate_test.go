@@ -61,7 +61,7 @@ func TestCalibrateWithAFile(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, got)
 	}
-	contains(t, got, "40 labelled cases of ", "1 labels left out as unsure", "0 answers are there already, 80 to ask for", "judged 80/80",
+	contains(t, got, "40 labelled cases of ", "labels left out: 1 unsure, 0 partial", "0 answers are there already, 80 to ask for", "judged 80/80",
 		"judge decider, model decider-1, method decision",
 		"40 cases, 30 of them pass: base rate 0.750; a judge that always says pass has accuracy 0.750",
 		"accuracy              0.900  ", "failure recall        0.800  ", "suggested threshold 0.50",
@@ -182,10 +182,27 @@ func TestCalibrateWithLabelsOfTheStore(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, got)
 	}
-	contains(t, got, "5 labelled cases of store; 1 labels left out as unsure, 1 as disputed, 1 whose bodies are not kept",
+	contains(t, got, "5 labelled cases of store; labels left out: 1 unsure, 0 partial, 1 disputed, 1 whose bodies are not kept",
 		"5 answers are there already, 0 to ask for", "5 cases, 2 of them pass", "accuracy              1.000")
 	if strings.Contains(got, "criterion amount") || len(judge.requests()) != asked {
 		t.Errorf("%d requests more:\n%s", len(judge.requests())-asked, got)
+	}
+}
+
+// A criterion that people find met in part is not met, unless it is to be left
+// out.
+func TestCalibratePartialLabels(t *testing.T) {
+	config := write(t, judgedBy(t, &scriptedJudge{answers: map[string]float64{"good": 0.9, "bad": 0.2}}))
+	labels := file(t, "l.jsonl", strings.Replace(labelLines(8), `"human":"pass"`, `"human":"partial"`, 2))
+	for partial, wants := range map[string][]string{
+		"fail": {"8 labelled cases", "2 labels say partial and count as fail", "8 cases, 4 of them pass"},
+		"skip": {"6 labelled cases", "labels left out: 0 unsure, 2 partial", "6 cases, 4 of them pass"},
+	} {
+		got, err := printed(t, env(), "calibrate", "--config", config, "--labels", labels, "--no-store", "--partial", partial)
+		if err != nil {
+			t.Fatal(err)
+		}
+		contains(t, got, wants...)
 	}
 }
 
@@ -219,6 +236,7 @@ func TestCalibrateProblems(t *testing.T) {
 		args []string
 	}{
 		"fit":           {`--fit "isotonic"`, []string{"--fit", "isotonic"}},
+		"partial":       {`--partial "x"`, []string{"--partial", "x"}},
 		"repeat":        {"--repeat 0", []string{"--repeat", "0"}},
 		"limit":         {"--limit -1", []string{"--limit", "-1"}},
 		"no store":      {"--no-store", []string{"--no-store"}},

@@ -20,7 +20,10 @@ func (f Figure) String() string {
 	if !f.Defined() {
 		return "-"
 	}
-	return fmt.Sprintf("%.3f", float64(f))
+	if s := fmt.Sprintf("%.3f", float64(f)); s != "-0.000" {
+		return s
+	}
+	return "0.000"
 }
 
 // MarshalJSON writes the number, or null.

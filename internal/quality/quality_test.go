@@ -94,6 +94,9 @@ func TestUndefinedFigures(t *testing.T) {
 			t.Errorf("%s: fit: %v", name, err)
 		}
 	}
+	if s := quality.Figure(-1e-17).String(); s != "0.000" {
+		t.Errorf("almost 0 is printed as %s", s)
+	}
 	var f quality.Figure
 	if err := json.Unmarshal([]byte(`"x"`), &f); err == nil {
 		t.Error("a text is read as a figure")
