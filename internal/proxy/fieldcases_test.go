@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"docket/internal/capture"
+	"docket/internal/proxy"
 	"docket/internal/record"
 	"docket/internal/upstreamtest"
 )
@@ -332,6 +333,21 @@ func TestEchoedKey(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestEchoedRouteKey: the same for keys that the settings add.
+func TestEchoedRouteKey(t *testing.T) {
+	t.Parallel()
+	keys := []string{"fake-route-key-0001", "fake-other-key-0002", "fake-query-key-0003"}
+	body := strings.Join(keys, " and ")
+	up := upstreamtest.Start(t, upstreamtest.AnswerAndClose(answer("401 Unauthorized\r\nContent-Length: "+itoa(len(body)), body)))
+	p := startRecorded(t, config(up.URL()+"/v1?key="+keys[2], func(_ *proxy.Config, u *proxy.Upstream) {
+		u.SetHeaders = map[string]record.Secret{"Authorization": record.NewSecret("Bearer " + keys[0]), "X-Odd": record.NewSecret(keys[1])}
+	}))
+	if res := call(t, p.addr, post("{}")); string(res.Body) != body {
+		t.Errorf("client got %s", res.Body)
+	}
+	fieldCase{Secrets: keys}.checkSecrets(t, p, p.rows(t, 1))
 }
 
 // TestDialErrorIsScrubbed is field case C03: no URL and no key in the answer,

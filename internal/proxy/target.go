@@ -101,6 +101,30 @@ func (s *Server) route(t target) (*route, string) {
 	return nil, ""
 }
 
+// withSecrets is a client's header together with the values that the settings
+// send upstream. Recording masks what stands in Authorization, wherever an
+// answer repeats it.
+func (rt *route) withSecrets(h http.Header) http.Header {
+	if len(rt.set) == 0 {
+		return h
+	}
+	out := maps.Clone(h)
+	all := slices.Clip(out["Authorization"])
+	for _, v := range rt.set {
+		all = append(all, v...)
+	}
+	out["Authorization"] = all
+	return out
+}
+
+// withQuery is a client's query together with that of the base URL.
+func (rt *route) withQuery(t target) string {
+	if rt.base.RawQuery == "" {
+		return t.query
+	}
+	return strings.TrimSuffix(rt.base.RawQuery+"&"+t.query, "&")
+}
+
 // upstreamURL is a URL that net/http writes as exactly path and query.
 func (rt *route) upstreamURL(rest string, t target) *url.URL {
 	u := &url.URL{Scheme: rt.base.Scheme, Host: rt.base.Host}
@@ -119,10 +143,7 @@ func (rt *route) upstreamURL(rest string, t target) *url.URL {
 	default:
 		u.Opaque = path
 	}
-	u.RawQuery = t.query
-	u.ForceQuery = t.hasQuery && t.query == ""
-	if q := rt.base.RawQuery; q != "" { // a setting of the route, such as api-version
-		u.RawQuery = strings.TrimSuffix(q+"&"+t.query, "&")
-	}
+	u.RawQuery = rt.withQuery(t)
+	u.ForceQuery = t.hasQuery && u.RawQuery == ""
 	return u
 }
