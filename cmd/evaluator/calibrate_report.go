@@ -78,7 +78,7 @@ func printReport(w io.Writer, g *group, r quality.Report, problem string) {
 	k := g.key
 	fmt.Fprintf(w, "\ncriterion %s: %s\n  version %s, judge %s, model %s, method %s, configuration %s\n",
 		k.criterion, oneLine(g.text), k.version, k.backend, orNone(k.model), k.method, k.config)
-	fmt.Fprintf(w, "  %d cases, %d of them pass: base rate %v; a judge that always says pass has accuracy %v\n", r.N, r.Passes, r.BaseRate, r.AlwaysPass)
+	fmt.Fprintf(w, "  %d cases, %d of them pass: base rate %v; a judge that always says pass has accuracy %v, one that always says fail %v\n", r.N, r.Passes, r.BaseRate, r.AlwaysPass, 1-r.AlwaysPass)
 	fmt.Fprintf(w, "  at threshold %.2f       value  95 %% interval\n", r.Threshold)
 	for _, line := range []struct {
 		name  string
@@ -94,6 +94,9 @@ func printReport(w io.Writer, g *group, r quality.Report, problem string) {
 		{"ROC AUC", r.AUC, r.Intervals.AUC},
 	} {
 		fmt.Fprintf(w, "    %-20s %6v  %v to %v\n", line.name, line.value, line.in.Low, line.in.High)
+	}
+	if in := r.Intervals.AUC; in.Low.Defined() && in.Low <= 0.5 {
+		fmt.Fprintln(w, "  not shown to be better than chance: the interval of ROC AUC reaches down to 0.5; do not rely on this judge for this criterion")
 	}
 	fmt.Fprintf(w, "  reliability      n  mean p  pass rate\n")
 	for _, b := range r.Bins {

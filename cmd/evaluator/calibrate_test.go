@@ -70,6 +70,9 @@ func TestCalibrateWithAFile(t *testing.T) {
 	if n := len(judge.requests()); n != 80 {
 		t.Errorf("%d requests, want 80", n)
 	}
+	if strings.Contains(got, "not shown to be better") {
+		t.Errorf("a good judge is warned of:\n%s", got)
+	}
 	r, row := report(t, dsn, "fine")
 	if row.N != 40 || row.JudgeModel != "decider-1" || row.Method != "decision" || row.Slope == nil || row.JudgeConfig == "" || row.Labels != labels {
 		t.Errorf("row %+v", row)
@@ -222,7 +225,7 @@ func TestCalibrateCountsWhatIsUnanswered(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, got)
 	}
-	contains(t, got, "criterion the_reply_is_kind: The reply is kind.", "4 cases", "not in any figure above: 4 out_of_range", "no threshold from 0.30 to 0.90 does better than chance")
+	contains(t, got, "criterion the_reply_is_kind: The reply is kind.", "4 cases", "not shown to be better than chance", "not in any figure above: 4 out_of_range", "no threshold from 0.30 to 0.90 does better than chance")
 	if strings.Contains(got, "stored") {
 		t.Errorf("--no-store stored something:\n%s", got)
 	}
