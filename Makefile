@@ -83,7 +83,7 @@ lint: ## golangci-lint, the second opinion (builds it first: minutes)
 
 .PHONY: update
 update: ## rewrite the wanted outputs of tests; review their diff as code
-	go test ./internal/config/... ./e2e/readme/... -update
+	go test ./internal/config ./e2e/readme -update
 
 .PHONY: clean
 clean: ## remove what was built; data stays

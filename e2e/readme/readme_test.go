@@ -22,7 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the settings table")
+var update = flag.Bool("update", false, "write the generated parts of README.md")
 
 const (
 	readmeFile  = "../../README.md"
@@ -57,7 +57,7 @@ func table() string {
 			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.Key, code(f.Env), code(f.Default), doc(f))
 		}
 	}
-	return b.String() + "\n"
+	return b.String()
 }
 
 func code(s string) string {
@@ -72,18 +72,20 @@ func doc(f config.Field) string {
 }
 
 // TestSettingsTable: the table has each setting with its variable and default.
-func TestSettingsTable(t *testing.T) {
-	data, err := os.ReadFile(readmeFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const begin, end = "<!-- settings -->", "<!-- /settings -->"
-	before, rest, ok1 := strings.Cut(string(data), begin)
+func TestSettingsTable(t *testing.T) { compareSection(t, "settings", table()) }
+
+// compareSection compares a generated part of README.md, which stands between
+// two marks.
+func compareSection(t *testing.T, name, want string) {
+	t.Helper()
+	readme := read(t, readmeFile)
+	begin, end := "<!-- "+name+" -->\n", "<!-- /"+name+" -->"
+	before, rest, ok1 := strings.Cut(readme, begin)
 	got, after, ok2 := strings.Cut(rest, end)
 	if !ok1 || !ok2 {
 		t.Fatalf("README.md has no marks %s and %s", begin, end)
 	}
-	want := "\n" + table()
+	want = strings.TrimSuffix(want, "\n") + "\n\n"
 	if *update {
 		if err := os.WriteFile(readmeFile, []byte(before+begin+want+end+after), 0o600); err != nil {
 			t.Fatal(err)
@@ -91,7 +93,7 @@ func TestSettingsTable(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the settings table is out of date (make update): (-want +got)\n%s", diff)
+		t.Errorf("%s in README.md is out of date (make update): (-want +got)\n%s", name, diff)
 	}
 }
 
