@@ -78,7 +78,10 @@ func playEngine(args []string) (string, error) {
 	if err := os.WriteFile(filepath.Join(*data, "password"), []byte("p@ss\n"), 0o600); err != nil {
 		return "", err
 	}
-	return ln.Addr().String(), os.WriteFile(*portFile, []byte(ln.Addr().String()+"\n"), 0o600)
+	if err := os.WriteFile(*portFile+".part", []byte(ln.Addr().String()+"\n"), 0o600); err != nil {
+		return "", err
+	}
+	return ln.Addr().String(), os.Rename(*portFile+".part", *portFile)
 }
 
 func journal(format string, args ...any) {

@@ -22,7 +22,10 @@ const (
 // database. The port is free at the first start and the same at every restart.
 func startEngine(ctx context.Context, s *supervisor, bin, dir string) (dsn string, err error) {
 	portFile := filepath.Join(dir, "clickhouse.port")
-	if err := os.Remove(portFile); err != nil && !errors.Is(err, os.ErrNotExist) {
+	// The file of an earlier start stays until the engine replaces it: when the
+	// folder is in use, it is the one of the engine that runs.
+	before, err := os.Stat(portFile)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", err
 	}
 	p := process{
@@ -33,7 +36,7 @@ func startEngine(ctx context.Context, s *supervisor, bin, dir string) (dsn strin
 	if err != nil {
 		return "", err
 	}
-	addr, err := awaitFile(ctx, portFile, c)
+	addr, err := awaitFile(ctx, portFile, before, c)
 	if err != nil {
 		return "", err
 	}
@@ -46,16 +49,17 @@ func startEngine(ctx context.Context, s *supervisor, bin, dir string) (dsn strin
 	return u.String(), nil
 }
 
-// awaitFile polls until the file has a line, the child has ended, or ctx ends.
-func awaitFile(ctx context.Context, file string, c *child) (string, error) {
+// awaitFile polls until another file than before is in its place (the child
+// puts a whole one there), the child has ended, or ctx ends.
+func awaitFile(ctx context.Context, file string, before os.FileInfo, c *child) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, engineStarts)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		data, err := os.ReadFile(file)
-		if line := strings.TrimSpace(string(data)); err == nil && line != "" {
-			return line, nil
+		if now, err := os.Stat(file); err == nil && (before == nil || !os.SameFile(before, now)) {
+			data, err := os.ReadFile(file)
+			return strings.TrimSpace(string(data)), err
 		}
 		select {
 		case <-c.done:
