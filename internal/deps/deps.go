@@ -12,7 +12,6 @@ import (
 	_ "github.com/google/go-cmp/cmp"
 	_ "github.com/google/uuid"
 	_ "github.com/klauspost/compress/zstd"
-	_ "github.com/openai/openai-go/v3"
 	_ "github.com/prometheus/client_golang/prometheus/promhttp"
 	_ "github.com/santhosh-tekuri/jsonschema/v6"
 	_ "github.com/sashabaranov/go-openai"
