@@ -50,6 +50,7 @@ func life(t *testing.T, rng *rand.Rand, s *memSpool, sink *memSink, want map[str
 	r := newRecorder(t, s, nil)
 	d := newDrainer(s, sink, func(c *capture.Config, o *capture.DrainerOptions) {
 		c.BatchExchanges = 1 + rng.IntN(6)
+		c.BatchInterval = time.Duration(100+rng.IntN(4000)) * time.Millisecond
 		o.Recorder = r
 	})
 	stop := running(d)

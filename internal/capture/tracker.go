@@ -28,6 +28,13 @@ type openExchange struct {
 	carried              bool // it has a file of its own, which holds some of these
 }
 
+// has says whether the exchange's file holds the record of that kind, of which
+// there is at most one. A crash may have come between index and file.
+func (o openExchange) has(kind byte) bool {
+	at := map[byte]location{KindBegin: o.begin, KindRequest: o.request, KindDone: o.done}[kind]
+	return at.part > 0 && at.size > 0
+}
+
 // oldest is the first position in the spool that is needed for the exchange.
 func (o openExchange) oldest() (pos record.Position, ok bool) {
 	for _, at := range []location{o.begin, o.request, o.done} {
@@ -93,6 +100,7 @@ func (t *tracker) next(rec record.SpoolRecord) []ref {
 	}
 	o, known := t.open[id]
 	switch {
+	case known && o.carried && o.has(rec.Kind): // its file has it: the spool need not keep it
 	case rec.Kind == KindBegin:
 		t.open[id] = openExchange{id: id, life: lifeOf(head), begin: at}
 	case !known: // its begin is lost, or it is stored already
