@@ -49,8 +49,8 @@ func maybe(rng *rand.Rand, p float64) error {
 func life(t *testing.T, rng *rand.Rand, s *memSpool, sink *memSink, want map[string]string) {
 	r := newRecorder(t, s, nil)
 	d := newDrainer(s, sink, func(c *capture.Config, o *capture.DrainerOptions) {
-		c.BatchExchanges = 1 + rng.IntN(6)
-		c.BatchInterval = time.Duration(100+rng.IntN(4000)) * time.Millisecond
+		c.BatchExchanges = 1 + rng.IntN(20)
+		c.BatchInterval = time.Duration(1+rng.IntN(5)) * time.Second
 		o.Recorder = r
 	})
 	stop := running(d)
