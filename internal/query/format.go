@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -21,6 +22,8 @@ func templateFuncs() template.FuncMap {
 		"iso":      func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
 		"usd":      formatUSD,
 		"tokens":   formatTokens,
+		"joined":   joinDistinct,
+		"ended":    ended,
 		"pretty":   prettyJSON,
 		"size":     func(n uint64) string { return formatSize(int64(n)) },
 		"partsize": formatSize,
@@ -98,9 +101,33 @@ func formatDuration(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
+// ended says how a call ended. An error of the upstream can arrive whole, but a
+// reader should not see it called complete.
+func ended(state string, status uint16) string {
+	if state == record.StateComplete && status >= 400 {
+		return "error"
+	}
+	return state
+}
+
+// joinDistinct puts names side by side, and each only once: a rule is its own
+// backend, model and method.
+func joinDistinct(names ...string) string {
+	var out []string
+	for _, name := range names {
+		if name != "" && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return strings.Join(out, " · ")
+}
+
 func formatUSD(nano *uint64) string {
-	if nano == nil {
+	switch {
+	case nano == nil:
 		return ""
+	case *nano == 0:
+		return "$0"
 	}
 	return fmt.Sprintf("$%.6f", float64(*nano)/1e9)
 }

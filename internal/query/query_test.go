@@ -283,6 +283,28 @@ func TestStoreDown(t *testing.T) {
 	}
 }
 
+// An error that arrived whole is not shown as a complete call, and what is not
+// counted is not said to be.
+func TestPagesCallErrorsErrors(t *testing.T) {
+	store := conversation()
+	for i := range store.rows {
+		store.rows[i].Status, store.rows[i].Complete = 429, false
+	}
+	store.calls[0].Attempts, store.calls[0].CostNanoUSD, store.calls[0].Model = 1, ptr(uint64(0)), "b"
+	srv := serve(t, query.DefaultConfig(), store)
+	for _, path := range []string{"/", "/inferences/" + id(2), "/conversations/c%2F1%20%C3%BC"} {
+		if _, body := get(t, srv, path); !strings.Contains(body, `<span class="badge bad">error</span>`) {
+			t.Errorf("GET %s: the answer 429 is not called an error:\n%s", path, body)
+		}
+	}
+	_, body := get(t, srv, "/inferences/"+id(2))
+	for want, times := range map[string]int{"<td>$0</td>": 1, "<td>b</td>": 1, "attempts": 0} {
+		if got := strings.Count(body, want); got != times {
+			t.Errorf("%q is there %d times, want %d:\n%s", want, got, times, body)
+		}
+	}
+}
+
 func TestPagesShowContentAsText(t *testing.T) {
 	srv := serve(t, query.DefaultConfig(), conversation())
 	tests := map[string][]string{
@@ -290,7 +312,7 @@ func TestPagesShowContentAsText(t *testing.T) {
 		"/calls": {"Where is o_9?", `href="/conversations/c%2F1%20%C3%BC"`},
 		"/inferences/" + id(2): {
 			"It is lost. &lt;script&gt;", "FAIL judge: the reply apologises: scored 0.25, needed 0.50 — no word of regret &lt;img", "get_order",
-			"&#34;status&#34;: &#34;lost&#34;", "INCONCLUSIVE judge: the reply says where it is: timeout", "</span> 0.125",
+			"&#34;status&#34;: &#34;lost&#34;", "INCONCLUSIVE judge: the reply says where it is: timeout", "score 0.125", "2 attempts",
 		},
 		"/conversations/c%2F1%20%C3%BC": {"Where is o_9?", "get_order", "2 earlier messages are above", "tool result"},
 	}
