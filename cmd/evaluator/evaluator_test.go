@@ -362,9 +362,11 @@ func TestUnknownVerbAndArguments(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", args, err, want)
 		}
 	}
-	var out bytes.Buffer
-	if err := run(t.Context(), []string{"help"}, env(), &out); err != nil || !strings.Contains(out.String(), "evaluator serve") {
-		t.Errorf("help: %v\n%s", err, out.String())
+	for _, arg := range []string{"help", "-h", "--help"} {
+		var out bytes.Buffer
+		if err := run(t.Context(), []string{arg}, env(), &out); err != nil || !strings.Contains(out.String(), "evaluator serve") {
+			t.Errorf("%s: %v\n%s", arg, err, out.String())
+		}
 	}
 }
 

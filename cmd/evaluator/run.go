@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -32,6 +33,8 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout 
 	name := "serve"
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		name, args = args[0], args[1:]
+	} else if len(args) == 1 && slices.Contains([]string{"-h", "-help", "--help"}, args[0]) {
+		name = "help"
 	}
 	for _, v := range verbs() {
 		if v.name == name {
@@ -43,6 +46,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout 
 		for _, v := range verbs() {
 			fmt.Fprintf(stdout, "evaluator %-10s %s\n", v.name, v.about)
 		}
+		fmt.Fprint(stdout, "\nevaluator alone is evaluator serve; each verb lists its flags with -h\n")
 		return nil
 	}
 	return fmt.Errorf("unknown verb %q: want one of %s, or help", name, strings.Join(names, ", "))
