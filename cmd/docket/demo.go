@@ -148,7 +148,7 @@ func (d demoOptions) play(ctx context.Context, scenes []scene, stdout io.Writer)
 	say := func(format string, args ...any) {
 		fmt.Fprintf(stdout, "%-15s | %s\n", "docket", fmt.Sprintf(format, args...))
 	}
-	say("playing %d conversations; see them at http://%s", d.conversations, d.apiListen)
+	say("playing %d conversations, some of which break off on purpose; see them at http://%s", d.conversations, d.apiListen)
 	if err := traffic.play(ctx, 0, d.conversations, demoPace); err != nil {
 		return fmt.Errorf("play the demo: %w", err)
 	}
