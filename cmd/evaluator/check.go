@@ -24,7 +24,11 @@ func check(_ context.Context, args []string, getenv func(string) string, stdout 
 		return err
 	}
 	s, err := load(*file, getenv)
-	if err := errors.Join(err, checkProxy(*file, getenv)); err != nil {
+	// Both read the file: what makes it unreadable is said once.
+	if more := checkProxy(*file, getenv); err == nil || more != nil && more.Error() != err.Error() {
+		err = errors.Join(err, more)
+	}
+	if err != nil {
 		return err
 	}
 	if s.judge.Enabled() {

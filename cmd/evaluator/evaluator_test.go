@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -298,6 +299,7 @@ func TestCheck(t *testing.T) {
 		"right":                 {settingsText, ""},
 		"unknown section":       {"jugde: {}", "jugde"},
 		"unknown key":           {"evaluator: {pol: 1s}", "pol"},
+		"not YAML":              {"proxy:\n  listen: [\n", "line 2"},
 		"proxy key":             {"proxy: {lissten: x}", "lissten"},
 		"spool value":           {"capture: {spool: {sync: never}}", "sync"},
 		"small segments":        {"capture: {max_body: 64MiB}", "spool.segment_bytes: 64MiB: want at least 129MiB"},
@@ -319,7 +321,11 @@ func TestCheck(t *testing.T) {
 				return
 			}
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("got %v, want an error with %q", err, tt.want)
+				t.Fatalf("got %v, want an error with %q", err, tt.want)
+			}
+			lines := strings.Split(err.Error(), "\n")
+			if len(slices.Compact(slices.Clone(lines))) != len(lines) {
+				t.Errorf("said twice:\n%v", err)
 			}
 		})
 	}
