@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -31,10 +30,10 @@ var (
 // requestBody is the request body on its way to the transport, which reads it
 // in a goroutine of its own and may do so after the answer came.
 type requestBody struct {
-	ctx     context.Context // of the exchange: ends what Read waits for
-	in      *http.Request   // as net/http made it: its Trailer is filled at the end of the body
-	src     io.ReadCloser   // in.Body, or a copying reader around it
-	trailer http.Header     // of the outgoing request, nil when it can have none
+	call    *http.Request // its context ends what Read waits for
+	in      *http.Request // as net/http made it: its Trailer is filled at the end of the body
+	src     io.ReadCloser // in.Body, or a copying reader around it
+	trailer http.Header   // of the outgoing request, nil when it can have none
 	watch   *watch
 
 	// With Expect: 100-continue, reading makes net/http say 100 to the client.
@@ -91,8 +90,8 @@ func (b *requestBody) mayContinue() bool {
 		b.told.Store(true)
 		return true
 	case <-b.answered:
-		<-b.ctx.Done()
-	case <-b.ctx.Done():
+		<-b.call.Context().Done()
+	case <-b.call.Context().Done():
 	}
 	return false
 }

@@ -98,8 +98,8 @@ func DefaultConfig() Config {
 	}
 }
 
-// WithUpstream sends DefaultPrefix to base. The wire format is then told from
-// the path, and the provider from the API.
+// WithUpstream sends DefaultPrefix to base. What else is set for that prefix
+// stays.
 func (c Config) WithUpstream(base string) Config {
 	c.Upstreams = maps.Clone(c.Upstreams)
 	if c.Upstreams == nil {

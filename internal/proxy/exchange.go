@@ -28,7 +28,7 @@ type exchange struct {
 	watch  *watch
 	body   *requestBody // nil when the request has none
 
-	ctx      context.Context //nolint:containedctx // the exchange is the call
+	call     *http.Request // in, with the context of the call upstream
 	cancel   context.CancelCauseFunc
 	left     func() bool // stops waiting for the client to leave
 	draining drain
@@ -54,7 +54,7 @@ func (s *Server) forward(w http.ResponseWriter, r *http.Request, rt *route, t ta
 	defer s.calls.Done()
 	defer func() { x.finish(recover()) }()
 
-	if err := x.record.Start(x.ctx); err != nil {
+	if err := x.record.Start(x.call.Context()); err != nil {
 		x.record.Fail(record.StateUpstreamError, http.StatusServiceUnavailable, err)
 		x.failed = true
 		problem{http.StatusServiceUnavailable, "recording_unavailable", "the call cannot be recorded, and the settings refuse such calls"}.write(x.writer)
@@ -70,7 +70,7 @@ func (s *Server) forward(w http.ResponseWriter, r *http.Request, rt *route, t ta
 		// FlushInterval is 0: responseWriter flushes each write itself. That of
 		// ReverseProxy sends the head alone, from another goroutine.
 	}
-	proxy.ServeHTTP(x.writer, r.WithContext(x.ctx))
+	proxy.ServeHTTP(x.writer, x.call)
 }
 
 func (s *Server) newExchange(w http.ResponseWriter, r *http.Request, rt *route, t target, rest string) *exchange {
@@ -89,7 +89,7 @@ func (s *Server) newExchange(w http.ResponseWriter, r *http.Request, rt *route, 
 		Baggage: keptBaggage(r.Header, s.config.KeepBaggage), Start: x.start,
 	})
 	if r.ContentLength != 0 {
-		x.body = &requestBody{ctx: x.ctx, in: r, src: x.record.RequestBody(r.Body), watch: x.watch}
+		x.body = &requestBody{call: x.call, in: r, src: x.record.RequestBody(r.Body), watch: x.watch}
 		if expectsContinue(r) {
 			x.body.continued, x.body.answered = make(chan struct{}), make(chan struct{})
 			x.writer.mayHear100 = func() bool { return !x.body.told.Load() }
@@ -105,11 +105,13 @@ func (s *Server) newExchange(w http.ResponseWriter, r *http.Request, rt *route, 
 func (x *exchange) followClient() {
 	c := x.server.config
 	if c.OnClientAbort == AbortCancel {
-		x.ctx, x.cancel = context.WithCancelCause(x.in.Context())
+		ctx, cancel := context.WithCancelCause(x.in.Context())
+		x.call, x.cancel = x.in.WithContext(ctx), cancel
 		x.left = func() bool { return true }
 		return
 	}
-	x.ctx, x.cancel = context.WithCancelCause(context.WithoutCancel(x.in.Context()))
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(x.in.Context()))
+	x.call, x.cancel = x.in.WithContext(ctx), cancel
 	x.draining.on, x.draining.bytes = true, int64(c.AbortDrainBytes)
 	x.left = context.AfterFunc(x.in.Context(), func() {
 		x.draining.begin(c.AbortDrainTime, func() { x.cancel(errClient) })
@@ -129,7 +131,7 @@ func (x *exchange) RoundTrip(out *http.Request) (*http.Response, error) {
 		x.conn, x.reused = nil, false
 		x.watch.enter(phaseConnect)
 		res, err := x.route.transport.RoundTrip(out)
-		if x.wrote() || !x.reused || x.ctx.Err() != nil || x.body != nil && x.body.touched.Load() {
+		if x.wrote() || !x.reused || x.call.Context().Err() != nil || x.body != nil && x.body.touched.Load() {
 			return res, err
 		}
 		// Nothing of the request left us: the connection was closed while it was
@@ -184,7 +186,7 @@ func (x *exchange) cutWhenKilled() {
 	select {
 	case <-x.server.kill:
 		x.cancel(errClient)
-	case <-x.ctx.Done():
+	case <-x.call.Context().Done():
 	}
 }
 
@@ -197,7 +199,7 @@ func (x *exchange) head(h http.Header) {
 
 // fail answers when the upstream did not.
 func (x *exchange) fail(_ http.ResponseWriter, _ *http.Request, err error) {
-	if cause := context.Cause(x.ctx); cause != nil {
+	if cause := context.Cause(x.call.Context()); cause != nil {
 		err = cause
 	}
 	x.state = x.stateOf(err, record.StateUpstreamError)
@@ -306,7 +308,7 @@ func (b *answerBody) Read(p []byte) (int, error) {
 		w.stop()
 		if b.x.state == "" {
 			cause := err
-			if c := context.Cause(b.x.ctx); c != nil {
+			if c := context.Cause(b.x.call.Context()); c != nil {
 				cause = c
 			}
 			b.x.state = b.x.stateOf(cause, record.StateUpstreamTruncated)

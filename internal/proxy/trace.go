@@ -29,7 +29,7 @@ type spanContext struct {
 // headers are missing or not exactly as W3C trace context has them.
 func newSpanContext(h http.Header) spanContext {
 	var ids [32]byte
-	rand.Read(ids[:]) //nolint:errcheck // never fails since Go 1.24
+	_, _ = rand.Read(ids[:]) // never fails
 	// A zero id is not allowed, and 2^-64 is not never.
 	ids[15], ids[23], ids[31] = max(ids[15], 1), max(ids[23], 1), max(ids[31], 1)
 	sc := spanContext{
