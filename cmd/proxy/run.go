@@ -108,7 +108,7 @@ func newParts(ctx context.Context, s settings, getenv func(string) string, log *
 		SampleValue: sampling.Value, Registerer: registry,
 	})
 	recorder.Store(p.recorder)
-	drain := capture.DrainerOptions{Spool: queue, Sink: p.store, Recorder: p.recorder, Log: log, Registerer: registry}
+	drain := capture.DrainerOptions{Spool: queue, Sink: p.store, Conversations: p.store, Recorder: p.recorder, Log: log, Registerer: registry}
 	if p.spans != nil {
 		drain.Exporter = p.spans
 	}

@@ -27,6 +27,7 @@ func TestFieldCases(t *testing.T) {
 	for _, p := range plays {
 		t.Run(p.c.id()+"/"+p.feed.name, func(t *testing.T) { p.check(t, s) })
 	}
+	t.Run("conversation over two proxies", s.conversation)
 	for _, c := range scenarios {
 		t.Run(c.id(), func(t *testing.T) { s.scenario(t, c) })
 	}

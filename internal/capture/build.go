@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -36,14 +37,15 @@ func (x *exchange) state() string {
 }
 
 // build reads the rows of one piece of a batch from the spool.
-func (d *Drainer) build(p *plan, s span) (record.Batch, error) {
+func (d *Drainer) build(ctx context.Context, p *plan, s span) (record.Batch, error) {
 	n := s.hi - s.lo
 	b := record.Batch{
 		Token: p.token(d.opts.Spool.ID(), s), FirstSent: p.FirstSent, Piece: n < len(p.refs),
 		Inferences: make([]record.Inference, 0, n), Bodies: make([]record.Body, 0, n), Spans: make([]record.Span, 0, 2*n),
 	}
+	var links []pending
 	for _, r := range p.refs[s.lo:s.hi] {
-		err := d.addRef(&b, p, r)
+		err := d.addRef(&b, &links, r)
 		switch {
 		case err == nil:
 		case isLost(err) || d.unreadable >= maxUnreadable:
@@ -57,7 +59,7 @@ func (d *Drainer) build(p *plan, s span) (record.Batch, error) {
 		}
 	}
 	d.unreadable = 0
-	return b, nil
+	return b, d.link(ctx, &b, links)
 }
 
 // isLost says whether a record can never be read.
@@ -66,7 +68,7 @@ func isLost(err error) bool {
 	return errors.As(err, &corrupt) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, errMalformed)
 }
 
-func (d *Drainer) addRef(b *record.Batch, p *plan, r ref) error {
+func (d *Drainer) addRef(b *record.Batch, links *[]pending, r ref) error {
 	switch r.kind {
 	case refCorrupt:
 		return corruptStretch{r.end}
@@ -86,7 +88,7 @@ func (d *Drainer) addRef(b *record.Batch, p *plan, r ref) error {
 	if err != nil {
 		return err
 	}
-	d.addExchange(b, x)
+	d.addExchange(b, links, x)
 	return nil
 }
 

@@ -105,7 +105,7 @@ func minPosition(a, b record.Position) record.Position {
 // piece that the sink refuses is halved; a single row that it refuses goes into
 // quarantine.
 func (d *Drainer) send(ctx context.Context, p *plan, s span) error {
-	b, err := d.build(p, s)
+	b, err := d.build(ctx, p, s)
 	if err != nil {
 		return err
 	}

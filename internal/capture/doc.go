@@ -19,6 +19,8 @@
 // becomes a row at the next boot record, which every start of a Recorder
 // appends: complete when its done record is there, else as proxy_died. The rows
 // of a batch are therefore a function of the spool alone.
+// What a row's conversation is may also come from what is stored before it
+// (conversations.go).
 //
 // The order of what is kept: the request body lies in the begin record when it
 // is small and there in time, else in a request record that is appended before

@@ -23,11 +23,16 @@ const (
 
 // DrainerOptions are what the wiring gives a Drainer.
 type DrainerOptions struct {
-	Spool      Spool
-	Sink       Sink
-	Exporter   SpanExporter // nil: no OTLP export
-	Prices     *price.Table // nil: that of the settings
-	Recorder   *Recorder    // of the same spool, for the backlog metric; may be nil
+	Spool    Spool
+	Sink     Sink
+	Exporter SpanExporter // nil: no OTLP export
+	Prices   *price.Table // nil: that of the settings
+
+	// Conversations are those of other proxies and of earlier processes; nil:
+	// only calls that this Drainer has seen are linked.
+	Conversations Conversations
+
+	Recorder   *Recorder // of the same spool, for the backlog metric; may be nil
 	Clock      func() time.Time
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
@@ -52,6 +57,7 @@ type Drainer struct {
 
 	ended      []uuid.UUID // exchanges whose files can go
 	unreadable int         // failed attempts to read the batch
+	linker     *linker
 
 	lastResource map[string]string
 }
@@ -71,7 +77,7 @@ func NewDrainer(cfg Config, opts DrainerOptions) *Drainer {
 		}
 		opts.Prices = prices
 	}
-	d := &Drainer{cfg: cfg, opts: opts}
+	d := &Drainer{cfg: cfg, opts: opts, linker: newLinker()}
 	d.quiet = quietLog{log: opts.Log, clock: opts.Clock, every: logInterval}
 	d.metrics = newDrainerMetrics(opts.Registerer, d)
 	return d

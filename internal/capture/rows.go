@@ -9,8 +9,9 @@ import (
 	"docket/internal/wire"
 )
 
-// addExchange appends the rows of one exchange to the batch.
-func (d *Drainer) addExchange(b *record.Batch, x *exchange) {
+// addExchange appends the rows of one exchange to the batch, and to links what
+// its conversation is told by.
+func (d *Drainer) addExchange(b *record.Batch, links *[]pending, x *exchange) {
 	w := wire.Exchange{
 		Method: x.begin.Method, Path: x.path(), API: x.begin.API,
 		RequestHeader: pairMap(x.begin.Headers), ResponseHeader: pairMap(x.end.Headers),
@@ -27,6 +28,9 @@ func (d *Drainer) addExchange(b *record.Batch, x *exchange) {
 		inf.CostNanoUSD, inf.PriceVersion = d.opts.Prices.Cost(inf.Provider, model, inf.Time, inf.Usage)
 	}
 	b.Spans = append(b.Spans, d.spans(x, &inf, &dec)...)
+	if p, ok := pendingOf(len(b.Inferences), &inf, &dec); ok {
+		*links = append(*links, p)
+	}
 	b.Inferences = append(b.Inferences, inf)
 	b.Bodies = append(b.Bodies, record.Body{
 		InferenceID: inf.ID, Time: inf.Time, Project: inf.Project,

@@ -58,3 +58,9 @@ type CandidateQuery struct {
 	Until   time.Time
 	Limit   int
 }
+
+// ResponseKey names an answer by the provider's id of it.
+type ResponseKey struct {
+	Project    string
+	ResponseID string
+}

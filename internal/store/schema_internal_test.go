@@ -270,6 +270,8 @@ func TestQueryStatements(t *testing.T) {
 		{"now", "now.sql", nil},
 		{"judge_spent", "judge_spent.sql", nil},
 		{"refresh_quality", "refresh_quality.sql", nil},
+		{"conversations_known", "conversations_known.sql", nil},
+		{"conversations_of_responses", "conversations_of_responses.sql", nil},
 	} {
 		got, err := q.render(tc.file, tc.data)
 		if err != nil {
