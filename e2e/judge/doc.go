@@ -20,5 +20,6 @@
 // is held to the suite itself.
 //
 // The requests of both decision formats are those of the official libraries for
-// the same content, and the libraries can read the fakes' answers.
+// the same content, and the libraries can read the fakes' answers. The folders
+// python, node and go have the programs that call the libraries.
 package judge

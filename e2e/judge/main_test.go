@@ -2,11 +2,15 @@ package judge
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
+
+	"go.uber.org/goleak"
 )
 
 // folder holds the commands under test. Each is built when it is first started.
@@ -21,14 +25,24 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir)
 		folder = dir
-		return m.Run()
+		code := m.Run()
+		http.DefaultClient.CloseIdleConnections()
+		if err := goleak.Find(); err != nil && code == 0 {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return code
 	}())
 }
 
 var commands = map[string]func() error{
-	"proxy":           sync.OnceValue(func() error { return build("proxy") }),
-	"evaluator":       sync.OnceValue(func() error { return build("evaluator") }),
-	"localclickhouse": sync.OnceValue(func() error { return build("localclickhouse") }),
+	"proxy":           sync.OnceValue(func() error { return build("proxy", ".", "docket/cmd/proxy") }),
+	"evaluator":       sync.OnceValue(func() error { return build("evaluator", ".", "docket/cmd/evaluator") }),
+	"localclickhouse": sync.OnceValue(func() error { return build("localclickhouse", ".", "docket/cmd/localclickhouse") }),
+	// The library is large: without optimization it compiles in half the time.
+	"library": sync.OnceValue(func() error {
+		return build("library", "go", ".", "-gcflags=github.com/openai/openai-go/v3/...=-N -l", "-ldflags=-s -w")
+	}),
 }
 
 // built is the path of a command.
@@ -40,8 +54,10 @@ func built(t *testing.T, name string) string {
 	return filepath.Join(folder, name)
 }
 
-func build(name string) error {
-	cmd := exec.Command("go", "build", "-o", filepath.Join(folder, name), "docket/cmd/"+name)
+// build builds a package of the module that dir is in.
+func build(name, dir, pkg string, flags ...string) error {
+	argv := slices.Concat([]string{"build", "-C", dir, "-o", filepath.Join(folder, name)}, flags, []string{pkg})
+	cmd := exec.Command("go", argv...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build %s: %w\n%s", name, err, out)

@@ -111,7 +111,7 @@ func openAIs() []sdk {
 			return scripted(t, env(base), bodies(t, list), python(t), script(t, filepath.Join("python", "decisions.py")))
 		}},
 		{"OpenAI for Go", func(t *testing.T, base string, list []sent) []got {
-			return scripted(t, env(base), bodies(t, list), "go", "run", "-C", "go", ".")
+			return scripted(t, env(base), bodies(t, list), built(t, "library"))
 		}},
 	}
 }
