@@ -25,6 +25,7 @@ demo: build libchdb-unless-store ## everything with scripted traffic and no key;
 .PHONY: build
 build: ## build the commands into ./bin
 	@mkdir -p $(BIN)
+	@echo "building; the first time takes minutes"
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o $(BIN)/ $(addprefix ./cmd/,$(COMMANDS))
 
 .PHONY: libchdb

@@ -151,8 +151,11 @@ func (j *Judge) prepare(name string, r Rubric) (*prepared, error) {
 func (j *Judge) announce() {
 	for _, name := range slices.Sorted(maps.Keys(j.rubrics)) {
 		p := j.rubrics[name]
-		j.options.Log.Info("rubric is ready; before relying on it, check each criterion on a few known cases with: evaluator calibrate",
-			"rubric", name, "criteria", len(p.rubric.Criteria), "backend", p.chain[0].name, "version", p.version)
+		text := "rubric is ready"
+		if slices.ContainsFunc(p.rubric.Criteria, func(c Criterion) bool { return c.Check == nil }) {
+			text += "; before relying on it, check each criterion on a few known cases with: evaluator calibrate"
+		}
+		j.options.Log.Info(text, "rubric", name, "criteria", len(p.rubric.Criteria), "backend", p.chain[0].name, "version", p.version)
 		for _, w := range append(p.rubric.Warnings(), p.staleCalibrations()...) {
 			j.options.Log.Warn(w, "rubric", name)
 		}
