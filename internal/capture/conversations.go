@@ -47,6 +47,7 @@ type pending struct {
 
 // linker remembers conversations. It belongs to the drainer's goroutine.
 type linker struct {
+	digest     *digest
 	young, old map[string]memo
 	fails      int // lookups in a row
 }
@@ -58,7 +59,7 @@ type memo struct {
 	at           time.Time
 }
 
-func newLinker() *linker { return &linker{young: map[string]memo{}} }
+func newLinker() *linker { return &linker{digest: newDigest(), young: map[string]memo{}} }
 
 func (l *linker) note(key, conversation string, at time.Time) {
 	if len(l.young) >= maxRemembered {
@@ -82,10 +83,10 @@ func answerKey(project, responseID string) string { return "r\x00" + project + "
 
 // pendingOf returns what is needed to settle the conversation of a row; ok is
 // false when there is nothing to settle.
-func pendingOf(row int, inf *record.Inference, dec *wire.Decoded) (pending, bool) {
+func (l *linker) pendingOf(row int, inf *record.Inference, dec *wire.Decoded) (pending, bool) {
 	p := pending{row: row, previous: dec.PreviousResponseID}
 	if (inf.Operation == "chat" || inf.Operation == "generate_content") && len(dec.Input) > 0 {
-		p.history = historyOf(inf.Project, inf.UserID, dec.Input, dec.Output)
+		p.history = l.digest.historyOf(inf.Project, inf.UserID, dec.Input, dec.Output)
 	}
 	return p, p.previous != "" || p.history.asked != "" || inf.ConversationID != "" && inf.ResponseID != ""
 }
@@ -118,7 +119,7 @@ func (l *linker) settle(inf *record.Inference, p pending) (id, source string) {
 		key := answerKey(inf.Project, p.previous)
 		m, _ := l.get(key)
 		if m.conversation == "" { // calls that name the same answer belong together all the same
-			m.conversation = historyOf(key, "", nil, nil).asked
+			m.conversation = l.digest.historyOf(key, "", nil, nil).asked
 		}
 		l.note(key, m.conversation, inf.Time)
 		return m.conversation, record.ConversationPreviousResponse

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"hash"
+	"io"
 	"strconv"
 	"strings"
 
@@ -30,8 +31,8 @@ type history struct {
 
 // historyOf hashes the messages of a chat. System messages are left out, since
 // many have the time of day in them; so is reasoning, which clients drop.
-func historyOf(project, user string, input, output []record.Message) history {
-	d := digest{h: sha256.New()}
+func (d *digest) historyOf(project, user string, input, output []record.Message) history {
+	d.reset()
 	d.put("project", project)
 	d.put("user", user)
 	var out history
@@ -59,12 +60,30 @@ const roleAssistant = "assistant"
 // message, since APIs and clients divide what is said in different ways.
 type digest struct {
 	h    hash.Hash
+	buf  []byte // to be hashed
 	role string
 	text bool // the last thing was text, which goes on
 }
 
+func newDigest() *digest { return &digest{h: sha256.New(), buf: make([]byte, 0, 3*flushFrom)} }
+
+func (d *digest) reset() {
+	d.h.Reset()
+	d.buf, d.role, d.text = d.buf[:0], "", false
+}
+
+// flushFrom is how much is hashed at a time.
+const flushFrom = 4 << 10
+
+func (d *digest) flush() {
+	d.h.Write(d.buf)
+	d.buf = d.buf[:0]
+}
+
 func (d *digest) sum() string {
-	sum := d.h.Sum(nil)
+	d.flush()
+	var sum [sha256.Size]byte
+	d.h.Sum(sum[:0])
 	return "h-" + hex.EncodeToString(sum[:16])
 }
 
@@ -72,8 +91,9 @@ func (d *digest) sum() string {
 func (d *digest) put(fields ...string) {
 	d.text = false
 	for _, f := range fields {
-		d.h.Write([]byte(strconv.Itoa(len(f)) + ":"))
-		d.h.Write([]byte(f))
+		d.buf = strconv.AppendInt(d.buf, int64(len(f)), 10)
+		d.buf = append(d.buf, ':')
+		d.buf = append(d.buf, f...)
 	}
 }
 
@@ -113,14 +133,24 @@ func (d *digest) addPart(p *record.Part) {
 	}
 }
 
-// words adds a text without regard to spaces, which clients trim.
+// words adds a text without spaces around it, which clients trim. Texts behind
+// each other are one.
 func (d *digest) words(s string) {
-	for w := range strings.FieldsSeq(s) {
-		if !d.text {
-			d.put("text")
-			d.text = true
-		}
-		d.h.Write([]byte(w))
+	if s = strings.TrimSpace(s); s == "" {
+		return
+	}
+	if !d.text {
+		d.put("text")
+		d.text = true
+	}
+	if len(s) > flushFrom { // nothing is gained by a copy
+		d.flush()
+		_, _ = io.WriteString(d.h, s) // a hash takes everything
+		return
+	}
+	d.buf = append(d.buf, s...)
+	if len(d.buf) >= flushFrom {
+		d.flush()
 	}
 }
 

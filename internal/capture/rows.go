@@ -28,7 +28,7 @@ func (d *Drainer) addExchange(b *record.Batch, links *[]pending, x *exchange) {
 		inf.CostNanoUSD, inf.PriceVersion = d.opts.Prices.Cost(inf.Provider, model, inf.Time, inf.Usage)
 	}
 	b.Spans = append(b.Spans, d.spans(x, &inf, &dec)...)
-	if p, ok := pendingOf(len(b.Inferences), &inf, &dec); ok {
+	if p, ok := d.linker.pendingOf(len(b.Inferences), &inf, &dec); ok {
 		*links = append(*links, p)
 	}
 	b.Inferences = append(b.Inferences, inf)
