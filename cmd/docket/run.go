@@ -101,7 +101,7 @@ func supervise(ctx context.Context, o options, stdout io.Writer) error {
 	if !o.store {
 		dsn, err := startEngine(ctx, s, o.bin, o.data)
 		if err != nil {
-			return untilStopped(ctx, err)
+			return unlessStopped(ctx, err)
 		}
 		env = append(env, "DOCKET_STORE="+dsn)
 	}
@@ -144,10 +144,13 @@ func (s *supervisor) watchWith(ctx context.Context, ready func(context.Context) 
 	return err
 }
 
-// untilStopped drops the error of a start that was interrupted.
-func untilStopped(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
+// unlessStopped is err, or nil when ctx has ended: a start that was interrupted
+// did not go wrong.
+func unlessStopped(ctx context.Context, err error) error {
+	select {
+	case <-ctx.Done():
 		return nil
+	default:
+		return err
 	}
-	return err
 }
