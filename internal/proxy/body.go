@@ -11,6 +11,8 @@ import (
 )
 
 const (
+	smallBody = 64 << 10 // recording reads such bodies before the call goes upstream
+
 	// continueGrace is how long an upstream may take to say 100 Continue, or to
 	// answer, before a client that waits for it is told to go on. An upstream
 	// that knows nothing of Expect never says so.

@@ -3,7 +3,9 @@ package proxy
 import (
 	"crypto/tls"
 	"errors"
+	"io"
 	"net"
+	"sync"
 	"sync/atomic"
 	"syscall"
 )
@@ -13,22 +15,31 @@ import (
 // http.Transport takes another connection.
 var errStale = errors.New("the connection was closed while it was idle")
 
+// maxHeld is the longest head that waits for its body.
+const maxHeld = 8 << 10
+
 // conn is a connection to an upstream. It counts what is written, and looks
 // whether the other side is still there before it is used again: the transport
 // hears of a close only when its reading goroutine runs, which may be after the
 // next request was written.
 type conn struct {
 	net.Conn
+	buffers *buffers
 	raw     syscall.RawConn // nil when the connection has none
 	written atomic.Int64
 	check   atomic.Bool // look before the next write
 	refused atomic.Bool // nothing may be written any more
 	used    atomic.Bool // some exchange had it: before that, TLS has its handshake
 	user    atomic.Pointer[exchange]
+
+	mu   sync.Mutex // guards hold and held, and is held while writing
+	hold bool       // the next write is the head of a request, and its body follows at once
+	held []byte
+	err  error // of a write that nobody waited for
 }
 
-func newConn(c net.Conn) *conn {
-	out := &conn{Conn: c}
+func newConn(c net.Conn, b *buffers) *conn {
+	out := &conn{Conn: c, buffers: b}
 	if sc, ok := c.(syscall.Conn); ok {
 		if raw, err := sc.SyscallConn(); err == nil {
 			out.raw = raw
@@ -47,16 +58,82 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write writes nothing to a connection that is known to be dead.
+// Write writes nothing to a connection that is known to be dead. It may keep
+// the head of a request until its body is there: http.Transport writes them one
+// by one, which costs a system call here and a wake-up at the other end.
 func (c *conn) Write(p []byte) (int, error) {
 	if c.refused.Load() || c.check.Swap(false) && c.raw != nil && !quiet(c.raw) {
 		return 0, errStale
 	}
-	// Counted before, since the answer may be here before Write returns.
-	c.written.Add(int64(len(p)))
-	n, err := c.Conn.Write(p)
-	c.written.Add(int64(n - len(p)))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return 0, c.err
+	}
+	if c.hold && len(p) <= maxHeld {
+		c.held = append(c.held[:0], p...)
+		c.hold = false
+		return len(p), nil
+	}
+	c.hold = false
+	if len(c.held) == 0 {
+		return c.writeLocked(p)
+	}
+	n, err := c.writeLocked(c.held, p)
+	n = max(n-len(c.held), 0)
+	c.held = c.held[:0]
 	return n, err
+}
+
+// ReadFrom sends a request body with a buffer from the pool. io.Copy, which
+// http.Transport uses, would make one for each body.
+func (c *conn) ReadFrom(r io.Reader) (int64, error) {
+	buf := c.buffers.Get()
+	defer c.buffers.Put(buf)
+	return io.CopyBuffer(struct{ io.Writer }{c}, r, buf)
+}
+
+// holdHead says that a head and its body come next.
+func (c *conn) holdHead() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.hold = true
+}
+
+// release sends a head whose body keeps it waiting. When a write is under way
+// there is nothing to do: it takes the head along.
+func (c *conn) release() {
+	if !c.mu.TryLock() {
+		return
+	}
+	defer c.mu.Unlock()
+	c.hold = false
+	if len(c.held) == 0 {
+		return
+	}
+	_, c.err = c.writeLocked(c.held)
+	c.held = c.held[:0]
+}
+
+func (c *conn) writeLocked(parts ...[]byte) (int, error) {
+	size := 0
+	for _, p := range parts {
+		size += len(p)
+	}
+	// Counted before, since the answer may be here before the write returns.
+	c.written.Add(int64(size))
+	var n int64
+	var err error
+	if len(parts) == 1 {
+		var m int
+		m, err = c.Conn.Write(parts[0])
+		n = int64(m)
+	} else {
+		list := net.Buffers(parts)
+		n, err = list.WriteTo(c.Conn)
+	}
+	c.written.Add(n - int64(size))
+	return int(n), err
 }
 
 // take gives the connection to an exchange, until it leaves it. By then it may

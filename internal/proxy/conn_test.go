@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strings"
 	"testing"
 	"time"
 )
@@ -25,7 +26,7 @@ func pair(t *testing.T) (*conn, *net.TCPConn) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { near.Close(); far.Close() })
-	return newConn(near), far.(*net.TCPConn)
+	return newConn(near, &buffers{}), far.(*net.TCPConn)
 }
 
 // TestDeadConnectionIsNotWrittenTo: what happened to an idle connection shows
@@ -87,5 +88,59 @@ func TestUnsolicitedBytesRefuseTheConnection(t *testing.T) {
 	hear()
 	if n, err := c.Write([]byte("b")); n != 0 || !errors.Is(err, errStale) {
 		t.Errorf("wrote %d, %v", n, err)
+	}
+}
+
+// TestHeadWaitsForItsBody: both go out in one write, unless the body keeps the
+// head waiting.
+func TestHeadWaitsForItsBody(t *testing.T) {
+	read := func(far net.Conn) string {
+		t.Helper()
+		buf := make([]byte, 100)
+		n, err := far.Read(buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(buf[:n])
+	}
+	write := func(c *conn, text string) {
+		t.Helper()
+		if n, err := c.Write([]byte(text)); n != len(text) || err != nil {
+			t.Fatalf("wrote %d of %q, %v", n, text, err)
+		}
+	}
+	c, far := pair(t)
+	for range 2 {
+		c.holdHead()
+		before := c.written.Load()
+		write(c, "head ")
+		if got := c.written.Load(); got != before {
+			t.Errorf("%d bytes of a held head count as written", got-before)
+		}
+		if n, err := c.ReadFrom(io.LimitReader(strings.NewReader("body and more"), 4)); n != 4 || err != nil {
+			t.Fatalf("wrote %d, %v", n, err)
+		}
+		if got := read(far); got != "head body" {
+			t.Errorf("got %q", got)
+		}
+		if got := c.written.Load() - before; got != 9 {
+			t.Errorf("%d bytes count as written", got)
+		}
+	}
+	c.holdHead()
+	write(c, "head ")
+	c.release()
+	if got := read(far); got != "head " {
+		t.Errorf("got %q", got)
+	}
+	write(c, "body")
+	if got := read(far); got != "body" {
+		t.Errorf("got %q", got)
+	}
+	c.holdHead()
+	c.release() // before the head came
+	write(c, "head ")
+	if got := read(far); got != "head " {
+		t.Errorf("got %q", got)
 	}
 }

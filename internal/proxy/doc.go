@@ -32,6 +32,10 @@
 // Routed prefixes are matched on the raw request target, before gin's router:
 // gin answers odd methods with 404, redirects paths and swallows 1xx answers.
 //
+// A head waits up to a millisecond for its body, in both directions, so that a
+// small message is one write instead of two; that is a tenth of a JSON call's
+// CPU time. A streamed answer's head does not wait.
+//
 // There is one timer per exchange, which moves from phase to phase: connect,
 // sending, response header, first byte, idle. There is no limit on the whole.
 //

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/http/httputil"
+	"sync/atomic"
 	"time"
 
 	"docket/internal/capture"
@@ -36,6 +37,7 @@ type exchange struct {
 	conn      *conn // the last one tried
 	connStart int64 // what had been written to it before
 	reused    bool
+	holding   atomic.Pointer[conn] // the last one that holds the head until the body is there
 
 	state  string // terminal state where the proxy knows it
 	failed bool   // no answer came, and the record says so
@@ -66,7 +68,7 @@ func (s *Server) forward(w http.ResponseWriter, r *http.Request, rt *route, t ta
 		ModifyResponse: x.answer,
 		ErrorHandler:   x.fail,
 		ErrorLog:       s.silent, // what went wrong is logged once, in finish
-		BufferPool:     &s.buffers,
+		BufferPool:     s.buffers,
 		// FlushInterval is 0: responseWriter flushes each write itself. That of
 		// ReverseProxy sends the head alone, from another goroutine.
 	}
@@ -78,7 +80,7 @@ func (s *Server) newExchange(w http.ResponseWriter, r *http.Request, rt *route, 
 	dropInventedCacheControl(r.Header)
 	x.followClient()
 	x.writer = &responseWriter{ResponseWriter: w, request: r, onHead: x.head, onError: x.draining.more}
-	x.watch = &watch{limits: rt.config.Timeouts, expired: x.cancel, flushHead: x.writer.flushHead, reading: x.waitingForClient, start: x.start}
+	x.watch = &watch{limits: rt.config.Timeouts, expired: x.cancel, release: x.releaseHead, flushHead: x.writer.flushHead, reading: x.waitingForClient, start: x.start}
 	x.record = s.recorder.Begin(capture.Begin{
 		Upstream: rt.name, API: rt.config.API, Provider: rt.config.Provider, Level: rt.config.Capture,
 		ServerAddress: rt.host, ServerPort: rt.port,
@@ -160,7 +162,26 @@ func (x *exchange) gotConn(info httptrace.GotConnInfo) {
 	x.conn, x.connStart, x.reused = c, c.written.Load(), info.Reused
 	c.take(x)
 	c.check.Store(info.Reused)
+	if x.bodyIsClose() {
+		c.holdHead()
+		x.holding.Store(c)
+		x.watch.enter(phaseHold)
+		return
+	}
 	x.watch.enter(phaseSending)
+}
+
+// bodyIsClose says whether the request's body is likely here already: recording
+// reads small ones first.
+func (x *exchange) bodyIsClose() bool {
+	return x.body != nil && x.body.continued == nil && x.in.ContentLength > 0 && x.in.ContentLength <= smallBody
+}
+
+// releaseHead lets the head of the request go without its body.
+func (x *exchange) releaseHead() {
+	if c := x.holding.Load(); c != nil {
+		c.release()
+	}
 }
 
 // answer is called with the final answer, before anything of it is written.

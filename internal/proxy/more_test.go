@@ -115,6 +115,35 @@ func TestOldClients(t *testing.T) {
 	}
 }
 
+// TestHeadOfASlowBody: the upstream sees the head of a request although its
+// body keeps the proxy waiting.
+func TestHeadOfASlowBody(t *testing.T) {
+	t.Parallel()
+	head := make(chan struct{})
+	up := upstreamtest.Start(t, func(u *upstreamtest.Conn) {
+		r, err := u.ReadHead()
+		if err != nil {
+			return
+		}
+		close(head)
+		if u.ReadBody(&r) == nil {
+			_ = u.Send(plainAnswer)
+		}
+	})
+	p := start(t, up.URL(), nil)
+	c := dial(t, p.addr)
+	c.send(t, line("POST", "/v1/x", "Content-Length: 4"))
+	select {
+	case <-head:
+	case <-time.After(patience):
+		t.Fatal("the upstream has not seen the head")
+	}
+	c.send(t, "body")
+	if res := c.answer(t, "POST"); res.Status() != 200 {
+		t.Errorf("got %d", res.Status())
+	}
+}
+
 func TestHeadLimit(t *testing.T) {
 	t.Parallel()
 	p := start(t, "http://127.0.0.1:1", func(c *proxy.Config, _ *proxy.Upstream) { c.MaxHeaderBytes = 8 << 10 })

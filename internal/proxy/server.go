@@ -41,7 +41,7 @@ type Server struct {
 	router   *gin.Engine
 	guard    *guard
 	metrics  *metrics
-	buffers  buffers
+	buffers  *buffers
 	silent   *log.Logger
 
 	calls    sync.WaitGroup
@@ -58,7 +58,8 @@ func New(c Config, o Options) (*Server, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	routes, err := newRoutes(c)
+	pool := &buffers{}
+	routes, err := newRoutes(c, pool)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +68,7 @@ func New(c Config, o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		config: c, recorder: o.Recorder, log: o.Log, options: o, routes: routes,
+		config: c, recorder: o.Recorder, log: o.Log, options: o, routes: routes, buffers: pool,
 		guard: g, metrics: newMetrics(o.Registerer), silent: log.New(io.Discard, "", 0),
 		kill: make(chan struct{}),
 	}

@@ -34,7 +34,7 @@ type target struct {
 var version = regexp.MustCompile(`^v[0-9]+[a-z0-9]*$`)
 
 // newRoutes prepares the upstreams, longest prefix first.
-func newRoutes(c Config) ([]*route, error) {
+func newRoutes(c Config, pool *buffers) ([]*route, error) {
 	var routes []*route
 	for _, name := range slices.Sorted(maps.Keys(c.Upstreams)) {
 		u := c.Upstreams[name]
@@ -51,7 +51,7 @@ func newRoutes(c Config) ([]*route, error) {
 		if err != nil {
 			return nil, fmt.Errorf("upstreams.%s.ca_file: %w", name, err)
 		}
-		rt.transport = newTransport(u.Timeouts, c.MaxIdlePerHost, roots)
+		rt.transport = newTransport(u.Timeouts, c.MaxIdlePerHost, pool, roots)
 		routes = append(routes, rt)
 	}
 	slices.SortStableFunc(routes, func(a, b *route) int { return cmp.Compare(len(b.config.Prefix), len(a.config.Prefix)) })

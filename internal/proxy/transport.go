@@ -19,7 +19,7 @@ const bufferSize = 32 << 10
 // request and decodes nothing in an answer. A connection may be opened in the
 // background after its call is over; that ends a little later than the limit of
 // a call, whose own timer says what happened.
-func newTransport(t Timeouts, maxIdle int, roots *x509.CertPool) *http.Transport {
+func newTransport(t Timeouts, maxIdle int, pool *buffers, roots *x509.CertPool) *http.Transport {
 	limit := t.Connect
 	if limit > 0 {
 		limit += time.Second
@@ -34,7 +34,7 @@ func newTransport(t Timeouts, maxIdle int, roots *x509.CertPool) *http.Transport
 			if err != nil {
 				return nil, err
 			}
-			return newConn(c), nil
+			return newConn(c, pool), nil
 		},
 		Protocols:              protocols,
 		TLSClientConfig:        &tls.Config{RootCAs: roots},

@@ -14,6 +14,7 @@ type phase int
 const (
 	phaseNone    phase = iota
 	phaseConnect       // a connection to the upstream
+	phaseHold          // briefly the request's body, before its head goes alone
 	phaseSending       // the request to be written
 	phaseHeader        // the head of the answer
 	phaseHead          // briefly the first byte of the body, before the head is flushed alone
@@ -22,8 +23,8 @@ const (
 	phaseDone
 )
 
-// headDelay is how long the head of an answer with a known length waits for its
-// body, so that both go out in one write.
+// headDelay is how long the head of a message waits for its body, so that both
+// go out in one write.
 const headDelay = time.Millisecond
 
 // timeoutError says which limit ended an exchange.
@@ -60,7 +61,8 @@ func (e *timeoutError) state() string {
 type watch struct {
 	limits    Timeouts
 	expired   func(error) // ends the exchange
-	flushHead func()
+	release   func()      // sends the head of the request
+	flushHead func()      // sends the head of the answer
 	reading   func() bool // whether the client is being waited for while sending
 	start     time.Time
 	last      atomic.Int64 // nanoseconds from start to the last progress
@@ -91,7 +93,7 @@ func (w *watch) enter(p phase) {
 func (w *watch) wrote() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.phase == phaseSending {
+	if w.phase == phaseSending || w.phase == phaseHold {
 		w.enterLocked(phaseHeader)
 	}
 }
@@ -108,7 +110,7 @@ func (w *watch) limit(p phase) time.Duration {
 		return w.limits.Connect
 	case phaseHeader:
 		return w.limits.Header
-	case phaseHead:
+	case phaseHold, phaseHead:
 		return headDelay
 	case phaseFirstByte:
 		return w.limits.FirstByte
@@ -143,6 +145,10 @@ func (w *watch) fire() {
 		return
 	}
 	switch w.phase {
+	case phaseHold:
+		w.release()
+		w.enterLocked(phaseSending)
+		return
 	case phaseHead:
 		w.flushHead()
 		w.enterLocked(phaseFirstByte)
