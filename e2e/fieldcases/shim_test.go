@@ -1,6 +1,8 @@
 package fieldcases
 
 import (
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -33,7 +35,7 @@ func (s *suite) newShim(t *testing.T) *shim {
 	engine := &url.URL{Scheme: dsn.Scheme, Host: dsn.Host}
 	h := &shim{inserts: map[string][]time.Time{}}
 	transport := &http.Transport{MaxIdleConnsPerHost: 16}
-	behind := &httputil.ReverseProxy{Transport: transport, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(engine) }}
+	behind := &httputil.ReverseProxy{Transport: transport, ErrorLog: log.New(io.Discard, "", 0), Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(engine) }}
 	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if h.down.Load() {
 			panic(http.ErrAbortHandler) // the connection is closed without an answer
