@@ -35,20 +35,16 @@ func (s *Spool) Ack(pos, keepFrom record.Position) error {
 	if err := s.checkAck(pos, keepFrom); err != nil {
 		return err
 	}
-	if err := writeFile(filepath.Join(s.cfg.Dir, ackFile), fmt.Appendf(nil, "%v %v\n", pos, keepFrom)); err != nil {
+	if err := s.replace(filepath.Join(s.cfg.Dir, ackFile), fmt.Appendf(nil, "%v %v\n", pos, keepFrom)); err != nil {
 		return fmt.Errorf("ack %v: %w", pos, err)
 	}
 	s.mu.Lock()
 	s.acked, s.keepFrom = pos, keepFrom
-	dead := s.dropSegmentsLocked()
-	s.mu.Unlock()
-	var errs []error
-	for _, g := range dead {
-		if err := os.Remove(g.path); !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, err)
-		}
+	if s.lowDisk || s.pressed {
+		s.retireLocked()
 	}
-	return errors.Join(errs...)
+	s.mu.Unlock()
+	return s.removeDelivered()
 }
 
 func (s *Spool) checkAck(pos, keepFrom record.Position) error {

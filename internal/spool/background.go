@@ -78,18 +78,18 @@ func (s *Spool) closeSealed() error {
 	return errors.Join(errs...)
 }
 
+// checkFree decides whether records are admitted. An error of free means that
+// writes will tell.
 func (s *Spool) checkFree() {
-	if s.cfg.MinFree == 0 {
-		return
-	}
+	low := !s.makeBallast()
 	free, err := s.hooks.free(s.cfg.Dir)
-	if err != nil {
-		return // writes will tell
-	}
-	low := free < int64(s.cfg.MinFree)
+	low = low || err == nil && free < int64(s.cfg.MinFree)
 	s.mu.Lock()
 	changed := low != s.lowDisk
-	s.lowDisk = low
+	if low || changed || s.pressed {
+		s.retireLocked()
+	}
+	s.lowDisk, s.pressed = low, false
 	s.mu.Unlock()
 	if changed {
 		s.opts.Log.Warn("spool: free disk space", "free", free, "min_free", s.cfg.MinFree, "refusing", low)

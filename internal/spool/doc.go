@@ -63,6 +63,14 @@
 // A 1 MB record is written by three calls (header, and a part each); one pwritev
 // instead made no difference (47 to 72 µs both).
 //
+// # A full disk
+//
+// The spool opens on a disk without a byte left, and delivers what it holds: a
+// vacant segment stands in for the one that could not be made, and a ballast of
+// 1 MiB is given up for the small files that delivery must write (see full.go).
+// While it is gone, records are refused. An active segment is given up as soon
+// as all of it is delivered, so that its room comes back.
+//
 // # How it reaches the disk
 //
 // Extending a file takes the file system's journal, and so does forcing that to

@@ -10,8 +10,16 @@ func CreateFile(path string) (SegmentFile, error) { return createFile(path) }
 
 // OpenOn is Open on a disk of the test's.
 func OpenOn(cfg Config, opts Options, create func(string) (SegmentFile, error), free func(string) (int64, error)) (*Spool, error) {
-	return open(cfg, opts, hooks{create: create, free: free})
+	return open(cfg, opts, hooks{create: create, free: free, small: writeFile})
 }
+
+// OpenOnSmall is OpenOn with small files of the test's, too.
+func OpenOnSmall(cfg Config, create func(string) (SegmentFile, error), free func(string) (int64, error), small func(string, []byte) error) (*Spool, error) {
+	return open(cfg, Options{}, hooks{create: create, free: free, small: small})
+}
+
+// WriteFile replaces a real small file.
+func WriteFile(path string, data []byte) error { return writeFile(path, data) }
 
 // Sizes of the format.
 const (

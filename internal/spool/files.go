@@ -74,8 +74,6 @@ func lockDir(dir string) (*os.File, error) {
 	if err := f.Truncate(0); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	if _, err := fmt.Fprintf(f, "%d\n", os.Getpid()); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
+	_, _ = fmt.Fprintf(f, "%d\n", os.Getpid()) // only tells others; a full disk may refuse it
 	return f, nil
 }

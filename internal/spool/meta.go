@@ -22,7 +22,7 @@ func (s *Spool) SaveMeta(name string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := writeFile(path, data); err != nil {
+	if err := s.replace(path, data); err != nil {
 		return fmt.Errorf("save %s: %w", name, err)
 	}
 	return nil

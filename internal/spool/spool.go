@@ -38,6 +38,7 @@ type Loss struct {
 type hooks struct {
 	create createFunc
 	free   func(dir string) (int64, error)
+	small  func(path string, data []byte) error // replaces a small file
 }
 
 // Spool is the log. All methods may be called at the same time.
@@ -91,7 +92,10 @@ type Spool struct {
 	used       int64         // bytes of records on disk and pending
 	room       int64         // allocated ahead in the active segment
 	queued     int64         // bytes whose Append returned Stalled
-	lowDisk    bool
+	lowDisk    bool          // records are refused
+	ballast    bool          // its file is there
+	pressed    bool          // a write found no room
+	retiring   bool          // the writer is asked to give up the active segment
 	acked      record.Position
 	keepFrom   record.Position
 	stats      counters
@@ -101,7 +105,7 @@ type Spool struct {
 // Open takes the folder, creating it if needed, and repairs what a crash left
 // behind. It fails if another process owns the folder.
 func Open(cfg Config, opts Options) (*Spool, error) {
-	return open(cfg, opts, hooks{create: createFile, free: freeSpace})
+	return open(cfg, opts, hooks{create: createFile, free: freeSpace, small: writeFile})
 }
 
 func open(cfg Config, opts Options, h hooks) (_ *Spool, err error) {
@@ -156,9 +160,14 @@ func (s *Spool) recover() error {
 	}
 	s.number++
 	a, err := s.newActive(s.number, s.fillSize())
+	if err != nil && reasonOf(err) == ReasonNoSpace {
+		s.opts.Log.Warn("spool: the disk is full; what is in the spool is delivered, and records are refused until there is room", "err", err)
+		a, err = s.newVacant(s.number), nil
+	}
 	if err != nil {
 		return fmt.Errorf("segment %d: %w", s.number, err)
 	}
+	s.lowDisk = !s.makeBallast()
 	s.activateLocked(a)
 	return nil
 }

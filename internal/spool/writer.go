@@ -52,6 +52,7 @@ func (s *Spool) activateLocked(a *active) {
 // what is pending then.
 func (s *Spool) write() {
 	for {
+		s.retire()
 		b, end := s.take()
 		switch {
 		case end:
@@ -235,6 +236,9 @@ func (s *Spool) fail(b *batch, from int, err *AppendError) {
 		s.used -= int64(b.recs[i].size)
 	}
 	b.through = len(b.recs)
+	if err.Reason == ReasonNoSpace {
+		s.pressed = true
+	}
 }
 
 // publishLocked wakes the readers that wait for records.
