@@ -126,7 +126,8 @@ func (p *position) add(v gjson.Result) {
 	}
 }
 
-// labelAnswer reads the first token that is more than spaces and markup. Of the
+// labelAnswer reads the first token that is more than spaces and markup, or
+// could well have been: which one was drawn is chance. Of the
 // tokens that could have stood there, those that mean yes and those that mean
 // no are summed up; p is the share of yes among them, mass what they hold
 // together.
@@ -138,7 +139,7 @@ func labelAnswer(positions []position, minMass float64) answer {
 		if at.bad {
 			return unanswered(record.ReasonMalformed, "a token without a log-probability")
 		}
-		if label(at.token) != "" {
+		if label(at.token) != "" || minMass > 0 && at.mass() >= minMass {
 			return at.answer(minMass)
 		}
 	}
@@ -149,6 +150,17 @@ func labelAnswer(positions []position, minMass float64) answer {
 func noLabel(minMass float64) answer {
 	mass := 0.0
 	return trusted(answer{mass: &mass}, max(minMass, math.SmallestNonzeroFloat64))
+}
+
+// mass is the probability of all tokens that mean yes or no.
+func (p position) mass() float64 {
+	var sum float64
+	for _, alt := range p.alts {
+		if l := label(alt.token); alt.lp > absent && (l == "yes" || l == "no") {
+			sum += math.Exp(alt.lp)
+		}
+	}
+	return sum
 }
 
 func (p position) answer(minMass float64) answer {

@@ -54,6 +54,7 @@ func TestLabelProbabilities(t *testing.T) {
 		"one token twice":             {[][]tok{{{"Yes", lp(0.5)}, {"Yes", lp(0.5)}, {"No", lp(0.4)}}}, record.OutcomePass, "", 0.5 / 0.9, 0.9, nil},
 		"the likelier word is other":  {[][]tok{{{"Well", lp(0.45)}, {"Yes", lp(0.45)}, {"No", lp(0.09)}}}, record.OutcomePass, "", 0.45 / 0.54, 0.54, nil},
 		"markup first":                {[][]tok{{{"**", lp(0.9)}, {"Yes", lp(0.1)}}, {{"No", lp(0.8)}, {"Yes", lp(0.2)}}}, record.OutcomeFail, "", 0.2, 1, nil},
+		"markup by chance":            {[][]tok{{{"**", lp(0.3)}, {"Yes", lp(0.5)}, {"No", lp(0.1)}}, {{"No", lp(0.8)}, {"Yes", lp(0.2)}}}, record.OutcomePass, "", 0.5 / 0.6, 0.6, nil},
 		"low mass":                    {[][]tok{{{"The", lp(0.7)}, {"Yes", lp(0.29)}}}, record.OutcomeInconclusive, record.ReasonLowLabelMass, -1, 0.29, nil},
 		"neither":                     {[][]tok{{{"The", lp(0.7)}, {"Perhaps", lp(0.3)}}}, record.OutcomeInconclusive, record.ReasonLowLabelMass, -1, 0, nil},
 		"only markup":                 {[][]tok{{{"**", 0}}, {{" ", 0}}, {{"\n", 0}}, {{"Yes", 0}}}, record.OutcomeInconclusive, record.ReasonLowLabelMass, -1, 0, nil},
