@@ -21,6 +21,7 @@ has() { command -v "$1" >/dev/null 2>&1; }
 
 has go || lacks go "install Go 1.26 or newer"
 has gcc || lacks gcc "apt-get install gcc libc6-dev      (for the race detector)"
+has g++ || lacks g++ "apt-get install g++      (for a model server of the tests)"
 has git || lacks git "apt-get install git"
 has python3 || lacks python3 "apt-get install python3 python3-venv"
 python=$root/.venv/bin/python
