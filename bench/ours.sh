@@ -49,4 +49,4 @@ DOCKET_STORE=$store sh "$here/run.sh" -name docket -url "http://$listen" -cmd "$
 echo
 echo "## with the store stopped: memory"
 DOCKET_STORE=http://default:none@127.0.0.1:9/docket sh "$here/run.sh" -name docket -url "http://$listen" \
-	-cmd "$proxy --spool $tmp/spool-alone" -floors plain -phases '^(amax|c200|d40|dmax)$' -rounds 1
+	-cmd "$proxy --spool $tmp/spool-alone" -floors '' -phases '^(amax|c200|d40|dmax)$' -rounds 1 -memory

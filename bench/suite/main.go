@@ -91,6 +91,13 @@ type Sample struct {
 func init() { runtime.LockOSThread() }
 
 func main() {
+	if err := run(); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// run measures and prints. It returns after everything it started has ended.
+func run() error {
 	var (
 		bin      = flag.String("bin", "", "folder of the built mockllm and floor")
 		file     = flag.String("targets", "", "JSON file with a list of further targets")
@@ -108,33 +115,34 @@ func main() {
 		dur      = flag.Duration("d", 4*time.Second, "length of a phase")
 		mockAddr = flag.String("mock", "127.0.0.1:9901", "address for the mock")
 		outFile  = flag.String("o", "", "file for every sample, as JSON")
+		memory   = flag.Bool("memory", false, "print only the memory of the target given by -url")
 		spare    = flag.Bool("pin", false, "pin targets to CPU 1 and the mock and load to CPU 0")
 	)
 	flag.Parse()
 	match, err := regexp.Compile(*only)
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	tmp, err := os.MkdirTemp("", "bench")
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	defer os.RemoveAll(tmp)
 
 	targets, err := builtin(*floors, *bin, *mockAddr, tmp)
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	if *file != "" {
 		b, err := os.ReadFile(*file)
 		if err != nil {
-			log.Fatal(err)
+			return err
 		}
 		var more []*Target
 		if err := json.Unmarshal(b, &more); err != nil {
-			log.Fatal(err)
+			return err
 		}
 		targets = append(targets, more...)
 	}
@@ -161,8 +169,7 @@ func main() {
 	}
 	for _, t := range all {
 		if err := t.start(tmp, *spare && t != mock); err != nil {
-			log.Printf("%s: %v", t.Name, err)
-			return
+			return fmt.Errorf("%s: %w", t.Name, err)
 		}
 	}
 
@@ -174,12 +181,11 @@ func main() {
 			}
 			want, err := setShape(*mockAddr, p)
 			if err != nil {
-				log.Print(err)
-				return
+				return err
 			}
 			for i := range targets {
 				if ctx.Err() != nil {
-					return
+					return ctx.Err()
 				}
 				t := targets[(i+r)%len(targets)]
 				s, err := measure(ctx, t, mock, p, want, *dur)
@@ -199,10 +205,15 @@ func main() {
 			log.Print(err)
 		}
 	}
+	if *memory {
+		peak(os.Stdout, *name, samples)
+		return nil
+	}
 	report(os.Stdout, targets, samples)
 	if *base != "" {
 		ratios(os.Stdout, *name, samples)
 	}
+	return nil
 }
 
 func builtin(list, bin, mock, tmp string) ([]*Target, error) {

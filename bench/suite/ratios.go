@@ -46,11 +46,9 @@ func ratios(w io.Writer, target string, samples []Sample) {
 		}
 		fmt.Fprintf(w, "| %s | %s %g× | %s %g× | %s | %s |\n", g.what, sign, g.good, sign, g.moonshot, measured, verdict)
 	}
-	var peak float64
 	var differs, rewritten, failed int64
 	for _, s := range samples {
 		if s.Target == target {
-			peak = max(peak, s.Peak)
 			differs += s.Res.BodyDiffers
 			rewritten += s.Res.ReqRewritten
 			for _, n := range s.Res.Errors {
@@ -58,8 +56,19 @@ func ratios(w io.Writer, target string, samples []Sample) {
 			}
 		}
 	}
-	fmt.Fprintf(w, "| memory at its peak | ≤ 512 MiB | ≤ 256 MiB | %.0f MiB | %s |\n", peak, goal{good: 512, moonshot: 256}.judge(peak))
 	fmt.Fprintf(w, "| bytes changed, answers failed | 0 | 0 | %d, %d | |\n", differs+rewritten, failed)
+	peak(w, target, samples)
+}
+
+// peak prints the most memory that the target has had.
+func peak(w io.Writer, target string, samples []Sample) {
+	var most float64
+	for _, s := range samples {
+		if s.Target == target {
+			most = max(most, s.Peak)
+		}
+	}
+	fmt.Fprintf(w, "| memory at its peak | ≤ 512 MiB | ≤ 256 MiB | %.0f MiB | %s |\n", most, goal{good: 512, moonshot: 256}.judge(most))
 }
 
 // judge names what a measured value reaches.
