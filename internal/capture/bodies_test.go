@@ -2,6 +2,8 @@ package capture_test
 
 import (
 	"bytes"
+	"compress/gzip"
+	"compress/zlib"
 	"context"
 	"errors"
 	"io"
@@ -11,6 +13,8 @@ import (
 	"testing/iotest"
 	"testing/synctest"
 	"time"
+
+	"github.com/andybalholm/brotli"
 
 	"docket/internal/capture"
 	"docket/internal/record"
@@ -373,4 +377,52 @@ func TestGapsOncePerSecond(t *testing.T) {
 			t.Errorf("records %q", k)
 		}
 	})
+}
+
+// TestSecretsInCompressedAnswers plays an upstream that repeats the key in a
+// compressed answer. SDKs ask for compression, so this is the usual case.
+func TestSecretsInCompressedAnswers(t *testing.T) {
+	const key = "fake-bearer-7d1f"
+	body := `{
+  "error": {"message": "` + strings.Repeat("long ", 20_000) + `", "key": "` + key + `"}
+}`
+	encoders := map[string]func(io.Writer) io.WriteCloser{
+		"gzip":    func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) },
+		"deflate": func(w io.Writer) io.WriteCloser { return zlib.NewWriter(w) },
+		"br":      func(w io.Writer) io.WriteCloser { return brotli.NewWriter(w) },
+	}
+	for name, encoder := range encoders {
+		for _, cut := range []int{0, 4} { // bytes that the answer lacks at its end
+			var packed bytes.Buffer
+			w := encoder(&packed)
+			if _, err := io.WriteString(w, body); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			c := jsonCall("/v1/chat/completions")
+			c.begin.Header.Set("Authorization", "Bearer "+key)
+			c.header.Set("Content-Encoding", name)
+			c.status, c.length, c.chunks = 401, int64(packed.Len()), []string{packed.String()[:packed.Len()-cut]}
+			if cut > 0 {
+				c.answered = io.ErrUnexpectedEOF
+			}
+			s, sink := newMemSpool(), newMemSink(t)
+			r := newRecorder(t, s, nil)
+			if _, got := play(t, r, c); string(got) != c.chunks[0] {
+				t.Errorf("%s: client got other bytes", name)
+			}
+			if cut == 0 && !bytes.Contains(s.raw(), []byte("***")) {
+				t.Errorf("%s, cut %d: the spool has no mask", name, cut)
+			}
+			drain(t, s, sink)
+			if all := sink.everything(); strings.Contains(all, key) {
+				t.Errorf("%s, cut %d: the key is in the records", name, cut)
+			}
+			if cut == 0 && (len(sink.rows) != 1 || !strings.Contains(string(sink.bodies[sink.rows[0].ID].Response), `"key": "***`)) {
+				t.Errorf("%s, cut %d: the rest of the answer is not kept", name, cut)
+			}
+		}
+	}
 }

@@ -192,12 +192,12 @@ func (x *Exchange) endLocked(state, text string) {
 		return
 	}
 	x.res.buf.finish()
+	answer := x.answerLocked()
 	h := x.endHead(state)
 	h.Error = text
 	late, body := x.req.rest(x.head.Level)
 	h.Request, h.RequestLen = late, len(body)
 	x.countCuts(&h)
-	answer := x.res.buf.bytes()[x.res.doneLen:]
 	if failure, detail := x.r.append(KindEnd, &h, x.secrets, x.head.Project, body, answer); failure != "" {
 		x.r.gap(x.head.Project, failure, uint64(len(body)+len(answer)), detail)
 		x.r.endLater(h, x.head.Project, x.secrets)

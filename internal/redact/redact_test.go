@@ -3,10 +3,12 @@ package redact_test
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -194,4 +196,28 @@ func FuzzMask(f *testing.F) {
 			t.Errorf("%s became %s", doc, masked)
 		}
 	})
+}
+
+// TestWithin puts a secret at every place around the ends of the window.
+func TestWithin(t *testing.T) {
+	const key = "fake-key-0123456789"
+	s := redact.NewSecretValues(key, "another-secret-that-is-longer-than-the-key")
+	for _, size := range []int{0, 1, 32<<10 - 64, 32 << 10, 64 << 10} {
+		for shift := range 128 {
+			body := strings.Repeat("x", size+shift) + key + strings.Repeat("y", shift)
+			if !s.Within(iotest.HalfReader(strings.NewReader(body))) {
+				t.Fatalf("not found at %d", size+shift)
+			}
+			if s.Within(strings.NewReader(strings.Replace(body, "6", "5", 1))) {
+				t.Fatalf("found at %d what is not there", size+shift)
+			}
+		}
+	}
+	var none *redact.Secrets
+	if none.Within(strings.NewReader(key)) || redact.NewSecretValues().Within(strings.NewReader("")) {
+		t.Error("found without secrets")
+	}
+	if s.Within(iotest.ErrReader(io.ErrUnexpectedEOF)) {
+		t.Error("found in nothing")
+	}
 }

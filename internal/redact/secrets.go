@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -143,6 +144,29 @@ func (s *Secrets) Mask(p []byte) ([]byte, bool) {
 		}
 	}
 	return p, found
+}
+
+// Within says whether a secret is in what r brings. Its memory does not grow with
+// that. An error of r ends the search.
+func (s *Secrets) Within(r io.Reader) bool {
+	if s == nil || len(s.forms) == 0 {
+		return false
+	}
+	overlap := len(s.forms[0]) - 1 // what may be the start of the longest one
+	window := make([]byte, 0, overlap+32<<10)
+	for {
+		n, err := io.ReadFull(r, window[len(window):cap(window)])
+		window = window[:len(window)+n]
+		for _, form := range s.forms {
+			if bytes.Contains(window, form) {
+				return true
+			}
+		}
+		if err != nil {
+			return false
+		}
+		window = window[:copy(window, window[len(window)-overlap:])]
+	}
 }
 
 // replace returns a copy of p with Mask for every form. A match that starts

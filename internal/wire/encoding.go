@@ -46,6 +46,25 @@ func decodeContent(header string, body []byte) (out []byte, cut bool, err error)
 	return body, cut, nil
 }
 
+// Plain reads a body without the content encodings that a header names, at most
+// MaxDecoded bytes of it. It is nil when the body is not encoded, or in a way
+// that is not known here.
+func Plain(header string, body []byte) io.Reader {
+	var r io.Reader
+	var err error
+	if strings.ContainsRune(header, ',') {
+		var plain []byte
+		plain, _, err = decodeContent(header, body)
+		r = bytes.NewReader(plain)
+	} else {
+		r, err = newDecoder(strings.ToLower(strings.TrimSpace(header)), body)
+	}
+	if err != nil || r == nil {
+		return nil
+	}
+	return io.LimitReader(r, MaxDecoded)
+}
+
 // newDecoder returns a reader of the decoded bytes, or nil when the body is not
 // encoded, whatever its header says.
 func newDecoder(name string, body []byte) (io.Reader, error) {
