@@ -21,7 +21,7 @@ const (
 	// What is left of a request body when its answer is complete is read, so
 	// that the connection can be used again, up to these limits.
 	leftoverBytes = 256 << 10
-	leftoverWait  = 100 * time.Millisecond
+	leftoverWait  = time.Second
 )
 
 var (

@@ -155,8 +155,10 @@ func (w *watch) fire() {
 		return
 	case phaseSending, phaseIdle:
 		// A client that is slow to send or to read is not the upstream's fault.
+		// Whose turn it is comes first: a read notes its start before it asks.
+		clients := w.phase == phaseSending && w.reading() || w.phase == phaseIdle && !w.asking.Load()
 		left := time.Duration(w.last.Load()) + w.limits.Idle - w.now()
-		if w.phase == phaseSending && w.reading() || w.phase == phaseIdle && !w.asking.Load() {
+		if clients {
 			left = w.limits.Idle
 		}
 		if left > 0 {
