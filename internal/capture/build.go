@@ -40,7 +40,7 @@ func (x *exchange) state() string {
 func (d *Drainer) build(ctx context.Context, p *plan, s span) (record.Batch, error) {
 	n := s.hi - s.lo
 	b := record.Batch{
-		Token: p.token(d.opts.Spool.ID(), s), FirstSent: p.FirstSent, Piece: n < len(p.refs),
+		Token: p.token(d.opts.Spool.ID(), s), FirstSent: p.FirstSent, Piece: n < len(p.refs) || p.Compare,
 		Inferences: make([]record.Inference, 0, n), Bodies: make([]record.Body, 0, n), Spans: make([]record.Span, 0, 2*n),
 	}
 	var links []pending

@@ -54,6 +54,7 @@ type Drainer struct {
 	reader  SpoolReader
 	plan    *plan // being filled or delivered; nil between batches
 	fixed   bool  // its edges are saved
+	compare bool  // the edges of an open batch are lost
 
 	ended      []uuid.UUID // exchanges whose files can go
 	unreadable int         // failed attempts to read the batch

@@ -103,6 +103,33 @@ func TestDrainerDiesBetweenSendAndAck(t *testing.T) {
 	})
 }
 
+// TestDamagedEdges: when the small file with the edges of the open batch is no
+// use, rows go out under other tokens, to be compared with what is stored.
+func TestDamagedEdges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, sink := newMemSpool(), newMemSink(t)
+		sink.after = func(int, record.Batch) error { return errSink }
+		ids := played(t, newRecorder(t, s, nil), 3)
+		stop := running(newDrainer(s, sink, nil))
+		time.Sleep(3 * time.Second)
+		stop()
+		if err := s.SaveMeta("batch", []byte("{\x00")); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, played(t, newRecorder(t, s, nil), 2)...)
+		stop = running(newDrainer(s, sink, nil)) // dies, too, before it can acknowledge
+		time.Sleep(3 * time.Second)
+		stop()
+		ids = append(ids, played(t, newRecorder(t, s, nil), 2)...)
+		sink.after = nil
+		drain(t, s, sink)
+		wantStates(t, sink, complete(ids...))
+		if len(sink.spans) != 2*len(ids) {
+			t.Errorf("%d spans of %d exchanges", len(sink.spans), len(ids))
+		}
+	})
+}
+
 // TestProxyDies: exchanges in flight at a kill become rows at the next start.
 func TestProxyDies(t *testing.T) {
 	events := chatEvents("one", "two")

@@ -87,6 +87,16 @@ func (s *memSink) storeLocked(b record.Batch) {
 	}
 	s.tokens[b.Token] = b
 	s.order = append(s.order, b.Token)
+	if b.Piece { // what is stored under another token stays out
+		b.Inferences = slices.DeleteFunc(slices.Clone(b.Inferences), func(r record.Inference) bool {
+			return slices.ContainsFunc(s.rows, func(old record.Inference) bool { return old.ID == r.ID })
+		})
+		b.Spans = slices.DeleteFunc(slices.Clone(b.Spans), func(r record.Span) bool {
+			return slices.ContainsFunc(s.spans, func(old record.Span) bool {
+				return old.SpanID == r.SpanID && old.Attributes[record.AttrInferenceID] == r.Attributes[record.AttrInferenceID]
+			})
+		})
+	}
 	s.rows = append(s.rows, b.Inferences...)
 	for _, body := range b.Bodies {
 		s.bodies[body.InferenceID] = body

@@ -25,6 +25,10 @@ type edges struct {
 	FirstSent time.Time
 	MaxBytes  int64 // limits by which the rows are divided
 	MaxRows   int
+
+	// Compare says that rows may be stored under other edges, which are lost:
+	// the sink is asked to leave out those whose ids it has.
+	Compare bool `json:",omitempty"`
 }
 
 // edgesMeta is the name of the spool's small file with the last edges.

@@ -139,7 +139,7 @@ type Batch struct {
 	Token      string // stable over resends; unique to these rows
 	FirstSent  time.Time
 	Resend     bool // it may have been stored before
-	Piece      bool // part of a batch that was refused: rows may be stored under the token of the whole
+	Piece      bool // rows may be stored under the token of another batch: part of one that was refused, or its edges are lost
 	Inferences []Inference
 	Bodies     []Body
 	Spans      []Span
