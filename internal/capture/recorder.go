@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"log/slog"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -62,6 +63,7 @@ type Recorder struct {
 	gaps     gapCounter
 	metrics  *recorderMetrics
 	headers  headerFilter
+	ids      []string     // headers that name conversations and users, and our own
 	heads    sync.Pool    // of *[]byte
 	appended atomic.Int64 // spool records of this life
 
@@ -78,6 +80,7 @@ func NewRecorder(cfg Config, opts Options) *Recorder {
 		cfg: cfg, opts: opts.withDefaults(), life: randomLife(), mem: newMemory(int64(cfg.BufferBytes)),
 		headers: headerFilter{extra: lowered(cfg.KeepHeaders)},
 	}
+	r.ids = append(lowered(slices.Concat(cfg.ConversationIDs, cfg.UserIDs)), strings.ToLower(HeaderPrefix)+"*")
 	r.heads.New = func() any { b := make([]byte, 0, 1024); return &b }
 	r.metrics = newRecorderMetrics(opts.Registerer, r)
 	r.boot()
@@ -192,7 +195,7 @@ func (r *Recorder) Begin(b Begin) *Exchange {
 		x.off, x.lost = true, true
 		return x
 	}
-	x.secrets = secretsOf(b)
+	x.secrets = r.secretsOf(b)
 	h.ID, h.Life, h.Time, h.Level, h.Instance = newID(), r.life, b.Start, level, r.opts.Instance
 	h.Upstream, h.API, h.Provider = b.Upstream, b.API, b.Provider
 	h.ServerAddress, h.ServerPort = b.ServerAddress, b.ServerPort
@@ -226,13 +229,13 @@ func newID() uuid.UUID {
 }
 
 // secretsOf gathers what must not be recorded of this call.
-func secretsOf(b Begin) *redact.Secrets {
+func (r *Recorder) secretsOf(b Begin) *redact.Secrets {
 	var query url.Values
 	if b.RawQuery != "" {
 		// Some servers take ; for &. What does not parse is left out.
 		query, _ = url.ParseQuery(strings.ReplaceAll(b.RawQuery, ";", "&"))
 	}
-	return redact.NewSecrets(b.Header, query)
+	return redact.NewSecrets(b.Header, query, r.ids...)
 }
 
 // attributes are what the client adds about the call.

@@ -238,3 +238,22 @@ func TestCaptureLevels(t *testing.T) {
 		})
 	}
 }
+
+// TestSessionHeaderIsNoSecret: the headers that the settings take for the
+// conversation and the user are kept, though their names sound like those of
+// credentials.
+func TestSessionHeaderIsNoSecret(t *testing.T) {
+	s, sink := newMemSpool(), newMemSink(t)
+	r := newRecorder(t, s, nil)
+	c := jsonCall("/v1/chat/completions")
+	c.begin.Header.Set("X-Session-Id", "session-4711")
+	c.begin.Header.Set("Authorization", "Bearer sk-fake-0001")
+	c.chunks = []string{strings.Replace(chatAnswer, "hello", "session-4711, sk-fake-0001", 1)}
+	c.length = -1
+	play(t, r, c)
+	drain(t, s, sink)
+	inf, body := sink.only()
+	if inf.ConversationID != "session-4711" || !strings.Contains(string(body.Response), `"session-4711, ***"`) {
+		t.Errorf("conversation %q, answer %s", inf.ConversationID, body.Response)
+	}
+}

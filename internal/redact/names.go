@@ -18,14 +18,15 @@ func secretWord(word string) bool {
 }
 
 // secretHeader says whether a request or response header carries a credential.
-func secretHeader(name string) bool {
+// In one that is listed as an id, a session is the thing that the id names.
+func secretHeader(name string, ids []string) bool {
 	name = strings.ToLower(name)
 	switch name {
-	case "idempotency-key", "docket-inference-id", "sec-websocket-key":
+	case "idempotency-key", "sec-websocket-key":
 		return false
 	}
 	for word := range strings.FieldsFuncSeq(name, isSeparator) {
-		if secretWord(word) {
+		if secretWord(word) && (word != "session" || !listed(name, ids)) {
 			return true
 		}
 	}
@@ -90,7 +91,7 @@ func AllowedHeaders(h http.Header, extra []string) map[string]string {
 	m := make(map[string]string)
 	for name, values := range h {
 		lower := strings.ToLower(name)
-		if !secretHeader(lower) && (allowedHeader(lower) || listed(lower, extra)) {
+		if !secretHeader(lower, nil) && (allowedHeader(lower) || listed(lower, extra)) {
 			m[lower] = strings.ToValidUTF8(strings.Join(values, ", "), "\uFFFD")
 		}
 	}

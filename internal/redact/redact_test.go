@@ -70,6 +70,16 @@ func TestMask(t *testing.T) {
 	}
 }
 
+// TestMaskSessionIDs: only a session is let through, and only where it is listed.
+func TestMaskSessionIDs(t *testing.T) {
+	h := header("X-Session-Id", "fake-listed-1", "X-Session-Token", "fake-token-2", "Session", "fake-other-3", "X-Meta-Session", "fake-prefix-4")
+	s := redact.NewSecrets(h, nil, "x-session-id", "x-session-token", "x-meta-*")
+	got := s.MaskString("fake-listed-1 fake-token-2 fake-other-3 fake-prefix-4")
+	if want := "fake-listed-1 *** *** fake-prefix-4"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestMaskLongestFirst(t *testing.T) {
 	s := redact.NewSecretValues("fake-key", "fake-key-extended")
 	if got, _ := s.Mask([]byte("fake-key-extended fake-key")); string(got) != "*** ***" {

@@ -29,11 +29,13 @@ type Secrets struct {
 
 // NewSecrets collects the secrets that a request carries: credential headers
 // (the scheme of Authorization left out, user and password of Basic each),
-// cookies, and secret query parameters.
-func NewSecrets(h http.Header, q url.Values) *Secrets {
+// cookies, and secret query parameters. ids are lower-case names, and prefixes
+// that end in "*", of headers whose values are to be recorded: a session in such
+// a name is no secret, a key or a token still is.
+func NewSecrets(h http.Header, q url.Values, ids ...string) *Secrets {
 	var values []string
 	for name, list := range h {
-		if !secretHeader(name) {
+		if !secretHeader(name, ids) {
 			continue
 		}
 		for _, v := range list {
