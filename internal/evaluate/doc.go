@@ -10,6 +10,9 @@
 //     passes a candidate whose verdicts are not written, and verdicts that are
 //     there already are not asked for again. When two evaluators overlap, the
 //     ids of the verdicts are the same: that costs money, never correctness.
+//   - A rubric judges a candidate once, also when several of its rules choose it:
+//     the rule with the highest rate is noted, with the probability that any of
+//     the rules chooses it.
 //   - A judge that fails, hangs or answers nonsense does not stop the loop: the
 //     judge turns it into inconclusive verdicts. A store that is away stops it
 //     only until the store is back.

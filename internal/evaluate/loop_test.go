@@ -88,6 +88,38 @@ func TestJudgesWhatTheRulesChoose(t *testing.T) {
 	})
 }
 
+func TestTwoRulesOfOneRubricJudgeOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, judge := newFakeStore(), newFakeJudge()
+		some, all := rule(0.25), rule(1)
+		some.Name, all.Name = "some", "tagged"
+		all.Match.Tags = []string{"vip"}
+		stop := start(t, evaluate.DefaultConfig(), store, judge, some, all)
+		for n, tags := range [][]string{{"vip"}, nil} {
+			c := reply(n)
+			c.Tags, c.SampleValue = tags, 1<<56-1 // both rules choose it
+			store.insert(time.Now(), c)
+		}
+		time.Sleep(20 * time.Second)
+		stop()
+		if got := judge.most(); got != 1 {
+			t.Errorf("an inference was judged %d times", got)
+		}
+		type chosen struct {
+			Rule string
+			P    float64
+		}
+		got := map[string]chosen{}
+		for _, v := range store.verdicts {
+			got[v.InferenceID] = chosen{v.Rule, v.InclusionP}
+		}
+		want := map[string]chosen{id(0): {"tagged", 1}, id(1): {"some", 0.25}}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("how they were chosen (-want +got):\n%s", diff)
+		}
+	})
+}
+
 func TestLateInsertIsFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, judge := newFakeStore(), newFakeJudge()

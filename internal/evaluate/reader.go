@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"docket/internal/judge"
@@ -40,6 +41,7 @@ func (r *reader) run(ctx context.Context, units chan<- unit) error {
 		if err != nil {
 			return err
 		}
+		r.seen.forget(r.tracker.high.at.Add(-2 * r.config.Overlap))
 		if full {
 			continue
 		}
@@ -49,7 +51,6 @@ func (r *reader) run(ctx context.Context, units chan<- unit) error {
 		if now := r.opts.Now(); now.Sub(r.swept) >= r.config.Overlap/4 {
 			r.swept = now
 			r.next = back(r.tracker.high, r.config.Overlap)
-			r.seen.forget(r.tracker.high.at.Add(-2 * r.config.Overlap))
 		}
 	}
 }
@@ -118,15 +119,18 @@ func (r *reader) decide(c record.Candidate) []unit {
 		}
 	}
 	var out []unit
+	matched := map[string][]sampling.Decision{} // by rubric
 	for _, rule := range r.opts.Rules {
 		if reason := sampling.Eligible(c, rule.Eligibility()); reason != "" {
 			count(rule.Name, reason, 0)
 			continue
 		}
 		d := rule.Decide(c)
-		switch {
-		case !d.Matched:
+		if !d.Matched {
 			continue // the rule is not about it
+		}
+		matched[rule.Rubric] = append(matched[rule.Rubric], d)
+		switch {
 		case !d.Sampled:
 			count(rule.Name, d.Reason, d.Threshold)
 		case c.InsertedAt.Before(r.opts.Now().Add(-r.config.MaxAge)):
@@ -135,6 +139,26 @@ func (r *reader) decide(c record.Candidate) []unit {
 			count(rule.Name, d.Reason, d.Threshold)
 			out = append(out, unit{candidate: c, rule: rule, decision: d})
 		}
+	}
+	return onePerRubric(out, matched)
+}
+
+// onePerRubric lets a rubric judge a candidate once, whatever number of its
+// rules chose it. The rule with the highest rate stays, with the probability
+// that any of those that matched chooses the candidate.
+func onePerRubric(chosen []unit, matched map[string][]sampling.Decision) []unit {
+	var out []unit
+	for _, u := range chosen {
+		i := slices.IndexFunc(out, func(o unit) bool { return o.rule.Rubric == u.rule.Rubric })
+		switch {
+		case i < 0:
+			out = append(out, u)
+		case u.decision.InclusionP > out[i].decision.InclusionP:
+			out[i] = u
+		}
+	}
+	for i := range out {
+		out[i].decision.InclusionP = sampling.Union(matched[out[i].rule.Rubric])
 	}
 	return out
 }

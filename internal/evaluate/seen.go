@@ -29,5 +29,5 @@ func (s *seen) forget(t time.Time) {
 		delete(s.ids, s.queue[n].id)
 		n++
 	}
-	s.queue = append(s.queue[:0:0], s.queue[n:]...)
+	s.queue = s.queue[n:] // the next growth of the queue leaves behind what is before it
 }

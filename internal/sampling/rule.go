@@ -132,6 +132,27 @@ type Decision struct {
 	InclusionP float64 // probability with which the rule samples such a candidate
 	Stratum    string  // of the candidate
 	Reason     string  // one of Reason*
+
+	ByConversation bool // R is that of the conversation, not of the trace
+}
+
+// Union is the probability with which at least one of the rules that made these
+// decisions about one candidate samples it. Rules that draw by the same R are
+// nested, so the highest rate of them counts; R of the trace and R of the
+// conversation are independent.
+func Union(decisions []Decision) float64 {
+	var trace, conversation float64
+	for _, d := range decisions {
+		if d.ByConversation {
+			conversation = max(conversation, d.InclusionP)
+		} else {
+			trace = max(trace, d.InclusionP)
+		}
+	}
+	if conversation == 0 || trace == 0 {
+		return max(trace, conversation)
+	}
+	return 1 - (1-trace)*(1-conversation)
 }
 
 // Decide applies the rule. It depends on the candidate alone.
@@ -148,7 +169,7 @@ func (r Rule) Decide(c record.Candidate) Decision {
 		Stratum: c.Stratum, Reason: ReasonNotSampled,
 	}
 	if r.unit() == UnitConversation && c.ConversationID != "" {
-		d.Value = ConversationValue(c.Project, c.ConversationID)
+		d.Value, d.ByConversation = ConversationValue(c.Project, c.ConversationID), true
 	}
 	d.InclusionP = Probability(d.Threshold)
 	if d.Value >= d.Threshold {

@@ -166,6 +166,36 @@ func TestDecideNested(t *testing.T) {
 
 // Weighting by the stored inclusion probability gives back the truth where the
 // plain mean does not: failures are judged ten times as often.
+// Rules that draw by one R are nested; trace and conversation are independent.
+func TestUnion(t *testing.T) {
+	tests := []struct {
+		name                string
+		traces              []float64
+		conversation, union float64
+	}{
+		{"nothing", nil, 0, 0},
+		{"one", []float64{0.25}, 0, 0.25},
+		{"nested", []float64{0.25, 0.5}, 0, 0.5},
+		{"conversation", nil, 0.5, 0.5},
+		{"both", []float64{0.25, 0.5}, 0.5, 0.75},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := record.Candidate{ConversationID: "c"}
+			var all []sampling.Decision
+			for _, rate := range tt.traces {
+				all = append(all, sampling.Rule{Rate: rate}.Decide(c))
+			}
+			if tt.conversation > 0 {
+				all = append(all, sampling.Rule{Rate: tt.conversation, Unit: sampling.UnitConversation}.Decide(c))
+			}
+			if got := sampling.Union(all); got != tt.union {
+				t.Errorf("Union = %v, want %v", got, tt.union)
+			}
+		})
+	}
+}
+
 func TestInclusionProbabilityUnbiased(t *testing.T) {
 	rule := sampling.Rule{Rate: 0.05, Strata: map[string]float64{record.StratumToolError: 0.5}}
 	var sum, weight, naive, n, truth float64
