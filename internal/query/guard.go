@@ -12,7 +12,10 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-const tokenCookie = "docket_token"
+const (
+	tokenCookie  = "docket_token"
+	maxLoginBody = 16 << 10 // bytes of a form that anybody may send
+)
 
 // guard refuses requests that a browser was tricked into sending, and those
 // without the token when one is set, and sets the headers of every answer.
@@ -89,6 +92,7 @@ func (s *server) tokenEqual(got string) bool {
 
 // login sets the cookie of a browser that sent the right token.
 func (s *server) login(c *gin.Context) {
+	c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, maxLoginBody)
 	if !s.tokenEqual(c.PostForm("token")) {
 		s.render(c, http.StatusUnauthorized, "login.html", "That is not the token.")
 		return

@@ -71,6 +71,20 @@ func TestTokenIsRequired(t *testing.T) {
 	}
 }
 
+func TestLoginReadsOnlyALittle(t *testing.T) {
+	config := query.DefaultConfig()
+	config.Token = record.NewSecret("right")
+	srv := serve(t, config, conversation())
+	res, err := srv.Client().PostForm(srv.URL+"/login", url.Values{"token": {"right"}, "z": {strings.Repeat("z", 1<<20)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	if res.StatusCode != http.StatusUnauthorized {
+		t.Errorf("a form of 1 MiB: status %d, want 401", res.StatusCode)
+	}
+}
+
 func TestCrossSiteWritesAreRefused(t *testing.T) {
 	config := query.DefaultConfig()
 	config.Token = record.NewSecret("right")
