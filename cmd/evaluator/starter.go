@@ -8,7 +8,7 @@ import (
 const starterName = "starter"
 
 // starterRubric judges what can be judged of any application: whether the reply
-// answers, and whether it refuses without need.
+// answers.
 func starterRubric() judge.Rubric {
 	r := judge.Rubric{Criteria: []judge.Criterion{{
 		Name:             "answers_request",
