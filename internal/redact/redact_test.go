@@ -80,6 +80,27 @@ func TestMaskSessionIDs(t *testing.T) {
 	}
 }
 
+// TestMaskKeepsJSON: what stands in an escape is masked with the whole escape,
+// and a backslash that is itself escaped begins none.
+func TestMaskKeepsJSON(t *testing.T) {
+	for secret, tests := range map[string]map[string]string{
+		"fake-key-1": {
+			`{"m":"C:\\u12fake-key-1"}`:  `{"m":"C:\\u12***"}`,
+			`{"m":"C:\\\u12fake-key-1"}`: `{"m":"C:\\***"}`, // u and the f of fake are hex digits
+			`{"m":"line\fake-key-1"}`:    `{"m":"line***"}`,
+			`{"m":"line\\fake-key-1"}`:   `{"m":"line\\***"}`,
+		},
+		"00e9fake-key-2": {`{"m":"caf\u00e9fake-key-2"}`: `{"m":"caf***"}`},
+	} {
+		s := redact.NewSecretValues(secret)
+		for in, want := range tests {
+			if got := s.MaskString(in); got != want {
+				t.Errorf("Mask(%s) = %s, want %s", in, got, want)
+			}
+		}
+	}
+}
+
 func TestMaskLongestFirst(t *testing.T) {
 	s := redact.NewSecretValues("fake-key", "fake-key-extended")
 	if got, _ := s.Mask([]byte("fake-key-extended fake-key")); string(got) != "*** ***" {

@@ -172,7 +172,7 @@ func (s *Secrets) Within(r io.Reader) bool {
 }
 
 // replace returns a copy of p with Mask for every form. A match that starts
-// inside a \u escape takes the whole escape with it, or JSON would break.
+// inside an escape takes the whole escape with it, or JSON would break.
 func replace(p, form []byte) []byte {
 	out := make([]byte, 0, len(p))
 	for {
@@ -180,15 +180,24 @@ func replace(p, form []byte) []byte {
 		if at < 0 {
 			return append(out, p...)
 		}
-		start := at
-		for back := 2; back <= 5 && back <= at; back++ {
-			if p[at-back] == '\\' && p[at-back+1] == 'u' {
-				start = at - back
-			}
-		}
-		out = append(append(out, p[:start]...), Mask...)
+		out = append(append(out, p[:escapeAround(p, at)]...), Mask...)
 		p = p[at+len(form):]
 	}
+}
+
+// escapeAround returns where the JSON escape begins that at is inside of, or at.
+func escapeAround(p []byte, at int) int {
+	for back := 1; back <= 5 && back <= at; back++ {
+		start := at - back
+		if p[start] != '\\' || back > 1 && p[start+1] != 'u' {
+			continue
+		}
+		before := start - len(bytes.TrimRight(p[:start], `\`))
+		if before%2 == 0 { // else that backslash is escaped itself
+			return start
+		}
+	}
+	return at
 }
 
 // MaskString is Mask for text.
