@@ -3,6 +3,7 @@ package capture
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"docket/internal/record"
@@ -61,11 +62,12 @@ type memo struct {
 
 func newLinker() *linker { return &linker{digest: newDigest(), young: map[string]memo{}} }
 
+// note remembers an id by a copy, as it may be a piece of a body.
 func (l *linker) note(key, conversation string, at time.Time) {
 	if len(l.young) >= maxRemembered {
 		l.young, l.old = map[string]memo{}, l.young
 	}
-	l.young[key] = memo{conversation, at}
+	l.young[key] = memo{strings.Clone(conversation), at}
 }
 
 func (l *linker) get(key string) (memo, bool) {

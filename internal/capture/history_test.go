@@ -3,6 +3,8 @@ package capture
 import (
 	"strings"
 	"testing"
+	"time"
+	"unsafe"
 
 	"docket/internal/record"
 )
@@ -58,5 +60,18 @@ func BenchmarkHistory(b *testing.B) {
 	b.SetBytes(6 * 420)
 	for b.Loop() {
 		d.historyOf("p", "u", input, output)
+	}
+}
+
+// TestLinkerKeepsNoBodies: an id that is remembered for long does not hold on to
+// the body that it stood in.
+func TestLinkerKeepsNoBodies(t *testing.T) {
+	body := strings.Repeat("x", 30<<10) + "conv-1"
+	id := body[30<<10:]
+	l := newLinker()
+	l.note("key", id, time.Time{})
+	m, ok := l.get("key")
+	if !ok || m.conversation != "conv-1" || unsafe.StringData(m.conversation) == unsafe.StringData(id) {
+		t.Errorf("got %+v, %v, in memory of the body: %v", m, ok, unsafe.StringData(m.conversation) == unsafe.StringData(id))
 	}
 }
