@@ -89,12 +89,16 @@ func (b *requestBody) mayContinue() bool {
 	case <-b.continued:
 		return true
 	case <-grace.C:
-		b.told.Store(true)
-		return true
+		select {
+		case <-b.answered: // both at once: the answer counts
+		default:
+			b.told.Store(true)
+			return true
+		}
 	case <-b.answered:
-		<-b.call.Context().Done()
 	case <-b.call.Context().Done():
 	}
+	<-b.call.Context().Done()
 	return false
 }
 
