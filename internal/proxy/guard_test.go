@@ -113,6 +113,17 @@ func TestOwnRoutes(t *testing.T) {
 	}
 }
 
+// TestConnectWithAPath: net/http would send its path without the query.
+func TestConnectWithAPath(t *testing.T) {
+	t.Parallel()
+	p := start(t, "http://127.0.0.1:1", nil)
+	res := call(t, p.addr, line("CONNECT", "/v1/models?a=b"))
+	if res.Status() != 404 {
+		t.Errorf("got %d", res.Status())
+	}
+	wantProblem(t, res, "unknown_path")
+}
+
 func TestOpsRoutes(t *testing.T) {
 	t.Parallel()
 	p := start(t, "http://"+refusedAddress(t), nil)

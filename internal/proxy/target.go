@@ -74,6 +74,9 @@ func basePath(base *url.URL, prefix string) string {
 // authority of an absolute one. There is none in OPTIONS * and CONNECT.
 func targetOf(r *http.Request) (target, bool) {
 	raw := r.RequestURI
+	if r.Method == http.MethodConnect { // also one with a path, of which net/http would send only a part
+		return target{}, false
+	}
 	if !strings.HasPrefix(raw, "/") {
 		_, rest, ok := strings.Cut(raw, "://")
 		if !ok {
