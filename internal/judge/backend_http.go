@@ -78,8 +78,7 @@ func decodeHTTP(body []byte, questions []question) decoded {
 		model: text(doc, "model"), inputTokens: count(usage, "input_tokens"),
 		outputTokens: count(usage, "output_tokens"), costNano: nano(doc, "cost_usd"),
 	}
-	answers, _ := members(doc, "answers")
-	d.answers, d.err = byKey(answers, questions, func(v gjson.Result, _ question) answer {
+	d.answers, d.err = byKey(doc, questions, func(v gjson.Result, _ question) answer {
 		if why, n := members(v, "inconclusive"); n > 0 && why.Type != gjson.Null && why.Type != gjson.False {
 			return unanswered(record.ReasonUncertain, short(why.String()))
 		}

@@ -68,14 +68,15 @@ func decodeSGLang(body []byte, questions []question, minMass float64) decoded {
 	}
 	usage, _ := members(doc, "usage")
 	d := decoded{model: text(doc, "model"), inputTokens: count(usage, "prompt_tokens"), outputTokens: count(usage, "completion_tokens")}
-	answers, _ := members(doc, "answers")
-	d.answers, d.err = byKey(answers, questions, func(v gjson.Result, _ question) answer {
+	d.answers, d.err = byKey(doc, questions, func(v gjson.Result, _ question) answer {
 		if kind := text(v, "type"); kind != "yes_no" {
 			return unanswered(record.ReasonMalformed, "the answer is of type "+string(encode(kind))+", not yes_no")
 		}
-		both, _ := members(v, "probabilities")
+		both, n := members(v, "probabilities")
 		yes, no := number(both, "yes"), number(both, "no")
 		switch {
+		case n > 1:
+			return unanswered(record.ReasonMalformed, "probabilities is given more than once")
 		case yes.p == nil:
 			return yes
 		case no.p == nil:

@@ -148,8 +148,7 @@ func decodeSystemOne(body []byte, unwrap string, questions []question, minMass f
 		model: text(doc, "model"), inputTokens: firstCount(usage, "input_tokens", "prompt_tokens"),
 		outputTokens: firstCount(usage, "output_tokens", "completion_tokens"), costNano: nano(usage, "cost"),
 	}
-	answers, _ := members(doc, "answers")
-	d.answers, d.err = byKey(answers, questions, func(v gjson.Result, q question) answer {
+	d.answers, d.err = byKey(doc, questions, func(v gjson.Result, q question) answer {
 		a := readNoul(v)
 		if own, n := members(diagnostics, q.key); n == 1 {
 			a = withMass(a, own, "label_mass")
@@ -170,8 +169,12 @@ func firstCount(obj gjson.Result, keys ...string) *uint64 {
 
 // readNoul reads one yes/no answer; one vendor calls the type boolean.
 func readNoul(v gjson.Result) answer {
-	switch kind := text(v, "type"); kind {
-	case "noul", "":
+	kind := text(v, "type")
+	if _, n := members(v, "type"); n == 0 {
+		kind = "noul"
+	}
+	switch kind {
+	case "noul":
 		return number(v, "noul")
 	case "boolean":
 		if a := number(v, "boolean"); a.reason != record.ReasonMissingAnswer {

@@ -177,3 +177,19 @@ func TestImagesInAnyBase64(t *testing.T) {
 		}
 	}
 }
+
+// A key in the query of a judge's address is shown nowhere.
+func TestKeyInTheAddressIsMasked(t *testing.T) {
+	s := judgetest.NewServer(t, formatNamed(t, "http"))
+	b := s.Backend()
+	b.URL, b.Retries = "http://127.0.0.1:1/judge?key=key-in-the-address", 0
+	j := judgetest.New(t, b, first(), nil)
+	got := j.Judge(t.Context(), "r", judgetest.Unit())
+	if v := got.Verdicts[0]; v.Reason != record.ReasonJudgeError || strings.Contains(v.Detail, "key-in-the-address") {
+		t.Errorf("%s: %s", v.Reason, v.Detail)
+	}
+	dry, err := j.DryRun(t.Context(), "r", judgetest.Unit())
+	if err != nil || len(dry) != 1 || dry[0].URL != "http://127.0.0.1:1/judge?***" {
+		t.Errorf("dry run: %v, %v", dry, err)
+	}
+}

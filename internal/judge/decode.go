@@ -104,11 +104,12 @@ func nano(obj gjson.Result, key string) *uint64 {
 	return &u
 }
 
-// byKey finds the answer of each question in an object of answers, and reads
-// what there is exactly one of.
-func byKey(answers gjson.Result, questions []question, read func(gjson.Result, question) answer) ([]answer, *callError) {
-	if !answers.IsObject() {
-		return nil, &callError{record.ReasonMalformed, "the answer has no object of answers"}
+// byKey finds the answer of each question in the document's one object of
+// answers, and reads what there is exactly one of.
+func byKey(doc gjson.Result, questions []question, read func(gjson.Result, question) answer) ([]answer, *callError) {
+	answers, n := members(doc, "answers")
+	if n != 1 || !answers.IsObject() {
+		return nil, &callError{record.ReasonMalformed, "the answer has no object of answers, or several"}
 	}
 	out := make([]answer, len(questions))
 	for i, q := range questions {

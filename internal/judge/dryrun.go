@@ -53,6 +53,9 @@ var errDryRun = errors.New("nothing is sent in a dry run")
 
 // hide masks what authenticates the request.
 func (r *Request) hide(c BackendConfig) {
+	if query := queryOf(r.URL); query != "" {
+		r.URL = strings.ReplaceAll(r.URL, query, "***")
+	}
 	for _, values := range r.Header {
 		for i := range values {
 			for _, secret := range append([]string{c.Key.Reveal()}, headerValues(c.Headers)...) {

@@ -155,6 +155,3 @@ func addCount(m map[string]string, key string, n *uint64) {
 		m[key] = strconv.FormatUint(*n, 10)
 	}
 }
-
-// Line is the result line of a verdict, the same everywhere it is shown.
-func Line(v record.Verdict) string { return v.Line() }

@@ -67,11 +67,11 @@ func TestRule37ResultLine(t *testing.T) {
 		return judgetest.Answer{P: 0.9, Reason: "apologises for the bulb"}
 	})
 	want := "PASS judge: The reply says sorry: scored 0.90, needed 0.50 — apologises for the bulb"
-	if line := judge.Line(got.Verdicts[0]); line != want {
+	if line := got.Verdicts[0].Line(); line != want {
 		t.Errorf("%q, want %q", line, want)
 	}
 	got, _ = ask(t, "systemone", first(), judgetest.Unit(), func(judgetest.Question) judgetest.Answer { return judgetest.Answer{Refuse: true} })
-	if line := judge.Line(got.Verdicts[0]); !strings.HasPrefix(line, "INCONCLUSIVE judge: The reply says sorry: refused") {
+	if line := got.Verdicts[0].Line(); !strings.HasPrefix(line, "INCONCLUSIVE judge: The reply says sorry: refused") {
 		t.Errorf("%q", line)
 	}
 }
@@ -392,7 +392,7 @@ func TestRule60InconclusiveIsShownAndLeftOut(t *testing.T) {
 	got, _ := ask(t, "systemone", three(), judgetest.Unit(), func(q judgetest.Question) judgetest.Answer {
 		return judgetest.Answer{P: 0.9, Missing: q.Key == "q2"}
 	})
-	line := judge.Line(got.Verdicts[1])
+	line := got.Verdicts[1].Line()
 	if want := "INCONCLUSIVE judge: The reply names the refunded amount: missing_answer"; !strings.HasPrefix(line, want) {
 		t.Errorf("%q, want %q", line, want)
 	}

@@ -198,7 +198,7 @@ func (t *transport) outcome(ctx context.Context, got answered, err error) *callE
 
 // clean takes secrets and line breaks out of a message and shortens it.
 func (t *transport) clean(s string) string {
-	for _, v := range append([]string{t.config.Key.Reveal()}, headerValues(t.config.Headers)...) {
+	for _, v := range append([]string{t.config.Key.Reveal(), queryOf(t.profile.url)}, headerValues(t.config.Headers)...) {
 		if len(v) >= 4 {
 			s = strings.ReplaceAll(s, v, "***")
 		}
@@ -208,6 +208,13 @@ func (t *transport) clean(s string) string {
 		s = string(r[:maxMessage]) + "…"
 	}
 	return s
+}
+
+// queryOf is what follows the question mark of an address: some servers take
+// their key there.
+func queryOf(url string) string {
+	_, query, _ := strings.Cut(url, "?")
+	return query
 }
 
 func headerValues(h map[string]string) []string {

@@ -1,0 +1,35 @@
+package judge
+
+import (
+	"testing"
+
+	"docket/internal/record"
+)
+
+// What is given twice has no one meaning, so none is chosen.
+func TestWhatIsGivenTwiceIsMalformed(t *testing.T) {
+	questions := []question{{key: "q1"}}
+	systemOne := func(body string) decoded { return decodeSystemOne([]byte(body), "", questions, 0) }
+	sgLang := func(body string) decoded { return decodeSGLang([]byte(body), questions, 0) }
+	http := func(body string) decoded { return decodeHTTP([]byte(body), questions) }
+	tests := []struct {
+		name   string
+		decode func(string) decoded
+		body   string
+	}{
+		{"systemone answers", systemOne, `{"answers":{"q1":{"noul":0.1}},"answers":{"q1":{"noul":0.9}}}`},
+		{"systemone type", systemOne, `{"answers":{"q1":{"type":"refusal","type":"noul","noul":0.9}}}`},
+		{"systemone type is no text", systemOne, `{"answers":{"q1":{"type":1,"noul":0.9}}}`},
+		{"sglang answers", sgLang, `{"answers":{},"answers":{"q1":{"type":"yes_no","probabilities":{"yes":0.9,"no":0.1}}}}`},
+		{"sglang probabilities", sgLang, `{"answers":{"q1":{"type":"yes_no","probabilities":{"yes":0.1,"no":0.9},"probabilities":{"yes":0.9,"no":0.1}}}}`},
+		{"http answers", http, `{"answers":{"q1":{"probability":0.1}},"answers":{"q1":{"probability":0.9}}}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			a := tt.decode(tt.body).reply(1, record.MethodDecision).answers[0]
+			if a.p != nil || a.reason != record.ReasonMalformed {
+				t.Errorf("p %v, reason %q: want malformed", a.p, a.reason)
+			}
+		})
+	}
+}
