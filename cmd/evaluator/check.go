@@ -64,7 +64,7 @@ func checkProxy(file string, getenv func(string) string) error {
 	return errors.Join(
 		config.Validate(map[string]any{"proxy": &forward, "capture": &copies.Config}),
 		config.Validate(map[string]any{"capture.spool": &copies.Spool}),
-		copies.ValidateSegment(copies.Spool.SegmentBytes),
+		copies.ValidateSpool(copies.Spool.SegmentBytes, copies.Spool.MaxBytes),
 	)
 }
 

@@ -29,13 +29,13 @@ type captureSection struct {
 	Spool          spool.Config `yaml:"spool"`
 }
 
-// Validate checks both, and that a record fits into a segment.
+// Validate checks both, and that they fit together.
 func (c captureSection) Validate() error {
 	err := c.Spool.Validate()
 	if err != nil {
 		err = fmt.Errorf("spool.%w", err)
 	}
-	return errors.Join(c.Config.Validate(), err, c.ValidateSegment(c.Spool.SegmentBytes))
+	return errors.Join(c.Config.Validate(), err, c.ValidateSpool(c.Spool.SegmentBytes, c.Spool.MaxBytes))
 }
 
 // loadSettings lays file, environment and flags over the defaults.

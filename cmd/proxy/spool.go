@@ -38,12 +38,6 @@ func (p readerPort) Next(ctx context.Context) (record.SpoolRecord, error) {
 	return r, corrupt(err)
 }
 
-// Close ends the reading.
-func (p readerPort) Close() error {
-	p.Reader.Close()
-	return nil
-}
-
 // corrupt gives the error about an unreadable stretch the method that capture
 // asks for.
 func corrupt(err error) error {

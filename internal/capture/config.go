@@ -101,11 +101,18 @@ func isLevel(s string) bool {
 // maxHeadBytes is more than a record has beside its bodies.
 const maxHeadBytes = record.MiB
 
-// ValidateSegment checks that a record with two bodies fits into a segment of
-// the spool.
-func (c Config) ValidateSegment(size record.ByteSize) error {
-	if most := 2*c.MaxBody + maxHeadBytes; most > size {
-		return fmt.Errorf("spool.segment_bytes: %v: want at least %v, for a record with two bodies of max_body (%v)", size, most, c.MaxBody)
+// minSegments is how many segments the spool has room for. A call that stays
+// open keeps carrySegments of them; one is written, and one is read.
+const minSegments = carrySegments + 2
+
+// ValidateSpool checks the sizes of the spool: a record with two bodies fits into
+// a segment, and open calls cannot fill all of them.
+func (c Config) ValidateSpool(segment, all record.ByteSize) error {
+	if most := 2*c.MaxBody + maxHeadBytes; most > segment {
+		return fmt.Errorf("spool.segment_bytes: %v: want at least %v, for a record with two bodies of max_body (%v)", segment, most, c.MaxBody)
+	}
+	if all < minSegments*segment {
+		return fmt.Errorf("spool.max_bytes: %v: want at least %v, room for %d segments of segment_bytes (%v)", all, minSegments*segment, minSegments, segment)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ const maxSegment = record.GiB
 type Config struct {
 	Dir             string          `yaml:"dir" doc:"folder of the spool; one process owns it"`
 	SegmentBytes    record.ByteSize `yaml:"segment_bytes" doc:"size of one segment file, and so of the largest record"`
-	MaxBytes        record.ByteSize `yaml:"max_bytes" doc:"most bytes of segments kept on disk; beyond it records are dropped and counted"`
+	MaxBytes        record.ByteSize `yaml:"max_bytes" doc:"most bytes of segments kept on disk, at least six segments; beyond it records are dropped and counted"`
 	MinFree         record.ByteSize `yaml:"min_free" doc:"free disk space below which records are dropped and counted; 0 turns the check off"`
 	MaxWait         time.Duration   `yaml:"max_wait" doc:"longest wait of a call for one append; after it the call goes on and the record is at risk"`
 	FsyncInterval   time.Duration   `yaml:"fsync_interval" doc:"how often written records are forced to disk (sync: interval)"`
