@@ -27,7 +27,8 @@
 //
 // The cursor is one per set of shards and is saved by time. After a restart the
 // loop goes back by the overlap. Candidates before the saved cursor are then
-// judged if their verdicts are missing, but not counted in epochs again.
+// judged if their verdicts are missing. How far candidates are counted in epochs
+// is saved beside it, so that none is counted again.
 //
 // # Limits
 //

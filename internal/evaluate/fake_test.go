@@ -23,7 +23,7 @@ type fakeStore struct {
 	verdicts   map[string]record.Verdict
 	calls      []record.JudgeCall
 	epochs     map[string]uint64 // rule/stratum/reason
-	cursor     place
+	cursors    map[string]place
 	down       bool
 	writes     int
 	rereads    int
@@ -35,7 +35,7 @@ type place struct {
 }
 
 func newFakeStore() *fakeStore {
-	return &fakeStore{bodies: map[string]record.Body{}, verdicts: map[string]record.Verdict{}, epochs: map[string]uint64{}}
+	return &fakeStore{bodies: map[string]record.Body{}, verdicts: map[string]record.Verdict{}, epochs: map[string]uint64{}, cursors: map[string]place{}}
 }
 
 // insert adds a captured reply that becomes visible now and was inserted at t.
@@ -142,17 +142,17 @@ func (f *fakeStore) WriteEpochs(_ context.Context, rows []record.Epoch) error {
 	return nil
 }
 
-func (f *fakeStore) SaveCursor(_ context.Context, _ string, at time.Time, id string) error {
+func (f *fakeStore) SaveCursor(_ context.Context, name string, at time.Time, id string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.cursor = place{at, id}
+	f.cursors[name] = place{at, id}
 	return f.state()
 }
 
-func (f *fakeStore) LoadCursor(context.Context, string) (time.Time, string, error) {
+func (f *fakeStore) LoadCursor(_ context.Context, name string) (time.Time, string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.cursor.at, f.cursor.id, f.state()
+	return f.cursors[name].at, f.cursors[name].id, f.state()
 }
 
 // judged lists the inferences that have a verdict.

@@ -95,15 +95,26 @@ func New(config Config, opts Options) (*Loop, error) {
 // that takes over a part goes on where the other one stopped.
 func (l *Loop) cursorName() string { return "candidates " + l.config.Shards }
 
+// countedName is the place up to which candidates are counted in epochs. It is
+// ahead of the cursor while verdicts are outstanding.
+func (l *Loop) countedName() string { return "counted " + l.config.Shards }
+
 // Run judges until ctx ends, and then writes what is judged already. It returns
 // nil when it was stopped.
 func (l *Loop) Run(ctx context.Context) error {
-	start, err := l.loadCursor(ctx)
+	start, err := l.loadCursor(ctx, l.cursorName())
 	if err != nil {
 		return stopped(err)
 	}
+	counted, err := l.loadCursor(ctx, l.countedName())
+	if err != nil {
+		return stopped(err)
+	}
+	if counted.before(start) {
+		counted = start
+	}
 	t := newTracker(start)
-	reader, writer := l.newReader(t), l.newWriter(t) // both read the tracker as it is at the start
+	reader, writer := l.newReader(t, counted), l.newWriter(t, counted) // both read the tracker as it is at the start
 	units := make(chan unit)
 	results := make(chan result)
 	g, ctx := errgroup.WithContext(ctx)
@@ -127,10 +138,10 @@ func stopped(err error) error {
 	return err
 }
 
-func (l *Loop) loadCursor(ctx context.Context) (place, error) {
+func (l *Loop) loadCursor(ctx context.Context, name string) (place, error) {
 	var p place
 	err := retry(ctx, l.opts.Log, "load cursor", func(ctx context.Context) error {
-		at, id, err := l.opts.Store.LoadCursor(ctx, l.cursorName())
+		at, id, err := l.opts.Store.LoadCursor(ctx, name)
 		p = place{at, id}
 		return err
 	})

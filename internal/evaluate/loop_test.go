@@ -189,6 +189,9 @@ func TestStopWhileTheJudgeHangs(t *testing.T) {
 		if got := len(store.judged()); got != 100 {
 			t.Errorf("judged %d inferences after the restart, want 100", got)
 		}
+		if got := store.epochs["all/ok/sampled"]; got != 100 {
+			t.Errorf("counted %d, want 100", got)
+		}
 	})
 }
 

@@ -20,12 +20,20 @@ type reader struct {
 	tracker *tracker
 	seen    *seen
 	next    place     // where to read on
-	saved   place     // the cursor at the start: what is before it is counted already
+	counted place     // at the start: what is up to here is counted already
+	counts  []counted // of the page that is being handled
 	swept   time.Time // when the overlap was looked through last
 }
 
-func (l *Loop) newReader(t *tracker) *reader {
-	return &reader{Loop: l, tracker: t, seen: newSeen(), next: back(t.high, l.config.Overlap), saved: t.high}
+// counted is what a rule said about a candidate.
+type counted struct {
+	candidate    record.Candidate
+	rule, reason string
+	threshold    uint64
+}
+
+func (l *Loop) newReader(t *tracker, counted place) *reader {
+	return &reader{Loop: l, tracker: t, seen: newSeen(), next: back(t.high, l.config.Overlap), counted: counted}
 }
 
 func back(p place, d time.Duration) place {
@@ -78,8 +86,19 @@ func (r *reader) page(ctx context.Context, units chan<- unit) (full bool, err er
 		return false, err
 	}
 	r.next = placeOf(rows[len(rows)-1])
+	r.count()
 	r.tracker.read(r.next)
 	return len(rows) == pageSize, nil
+}
+
+// count notes what was said about a page that is handled to its end. One that a
+// stop interrupts is handled again, and counted then.
+func (r *reader) count() {
+	for _, c := range r.counts {
+		r.epochs.add(c.candidate, c.rule, c.reason, c.threshold)
+		r.meter.decided(c.rule, c.reason)
+	}
+	r.counts = r.counts[:0]
 }
 
 // handle decides about candidates and sends on what is to be judged.
@@ -113,9 +132,8 @@ func (r *reader) handle(ctx context.Context, rows []record.Candidate, units chan
 // decide applies every rule, counts what it says, and returns the units to judge.
 func (r *reader) decide(c record.Candidate) []unit {
 	count := func(rule, reason string, threshold uint64) {
-		if r.saved.before(placeOf(c)) {
-			r.epochs.add(c, rule, reason, threshold)
-			r.meter.decided(rule, reason)
+		if r.counted.before(placeOf(c)) {
+			r.counts = append(r.counts, counted{c, rule, reason, threshold})
 		}
 	}
 	var out []unit

@@ -59,6 +59,13 @@ func (t *tracker) read(p place) {
 	}
 }
 
+// last is the last place that was read.
+func (t *tracker) last() place {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.high
+}
+
 // low is the last place before which nothing is open, and how many places are.
 func (t *tracker) low() (place, int) {
 	t.mu.Lock()

@@ -20,10 +20,13 @@ type writer struct {
 	*Loop
 	tracker *tracker
 	pending []result
-	saved   place
+	saved   place // the cursor
+	counted place // what is up to here is counted in epochs that are written
 }
 
-func (l *Loop) newWriter(t *tracker) *writer { return &writer{Loop: l, tracker: t, saved: t.high} }
+func (l *Loop) newWriter(t *tracker, counted place) *writer {
+	return &writer{Loop: l, tracker: t, saved: t.high, counted: counted}
+}
 
 func (w *writer) run(ctx context.Context, results <-chan result) error {
 	flush := time.NewTicker(writeAge)
@@ -99,9 +102,10 @@ func (w *writer) flush(ctx context.Context) {
 	}
 }
 
-// save writes the cursor and the epochs. A failure is only logged: the next
+// save writes the epochs and the cursors. A failure is only logged: the next
 // time does it.
 func (w *writer) save(ctx context.Context) {
+	read := w.tracker.last() // before the counts are taken: none is missed, and only a kill can count a page twice
 	rows := w.epochs.take()
 	if len(rows) > 0 {
 		if err := w.opts.Store.WriteEpochs(ctx, rows); err != nil {
@@ -110,14 +114,20 @@ func (w *writer) save(ctx context.Context) {
 			return // else a restart would go on behind what was not counted
 		}
 	}
+	w.saveCursor(ctx, w.countedName(), &w.counted, read)
 	low, open := w.tracker.low()
 	w.meter.open(open)
-	if !w.saved.before(low) {
+	w.saveCursor(ctx, w.cursorName(), &w.saved, low)
+}
+
+// saveCursor moves a saved place on.
+func (w *writer) saveCursor(ctx context.Context, name string, saved *place, to place) {
+	if !saved.before(to) {
 		return
 	}
-	if err := w.opts.Store.SaveCursor(ctx, w.cursorName(), low.at, low.id); err != nil {
-		w.opts.Log.Error("save cursor", "error", err)
+	if err := w.opts.Store.SaveCursor(ctx, name, to.at, to.id); err != nil {
+		w.opts.Log.Error("save cursor", "name", name, "error", err)
 		return
 	}
-	w.saved = low
+	*saved = to
 }
