@@ -169,30 +169,35 @@ func TestRestartLosesNothingAndJudgesNothingTwice(t *testing.T) {
 	})
 }
 
+// A stop in the middle of a page, and behind one whose units all hang.
 func TestStopWhileTheJudgeHangs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store, judge := newFakeStore(), newFakeJudge()
-		judge.hang = true
-		stop := start(t, evaluate.DefaultConfig(), store, judge, rule(1))
-		for n := range 100 {
-			store.insert(time.Now(), reply(n))
-		}
-		time.Sleep(20 * time.Second)
-		stop()
-		if got := store.judged(); len(got) > 0 {
-			t.Errorf("verdicts of calls that were broken off were written: %v", got)
-		}
-		judge.hang = false
-		stop = start(t, evaluate.DefaultConfig(), store, judge, rule(1))
-		time.Sleep(20 * time.Second)
-		stop()
-		if got := len(store.judged()); got != 100 {
-			t.Errorf("judged %d inferences after the restart, want 100", got)
-		}
-		if got := store.epochs["all/ok/sampled"]; got != 100 {
-			t.Errorf("counted %d, want 100", got)
-		}
-	})
+	for _, n := range []int{100, 5} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) { synctest.Test(t, func(t *testing.T) { stopWhileTheJudgeHangs(t, n) }) })
+	}
+}
+
+func stopWhileTheJudgeHangs(t *testing.T, n int) {
+	store, judge := newFakeStore(), newFakeJudge()
+	judge.hang = true
+	stop := start(t, evaluate.DefaultConfig(), store, judge, rule(1))
+	for i := range n {
+		store.insert(time.Now(), reply(i))
+	}
+	time.Sleep(20 * time.Second)
+	stop()
+	if got := store.judged(); len(got) > 0 {
+		t.Errorf("verdicts of calls that were broken off were written: %v", got)
+	}
+	judge.hang = false
+	stop = start(t, evaluate.DefaultConfig(), store, judge, rule(1))
+	time.Sleep(20 * time.Second)
+	stop()
+	if got := len(store.judged()); got != n {
+		t.Errorf("judged %d inferences after the restart, want %d", got, n)
+	}
+	if got := store.epochs["all/ok/sampled"]; got != uint64(n) {
+		t.Errorf("counted %d, want %d", got, n)
+	}
 }
 
 func TestFailingJudgeDoesNotStopTheLoop(t *testing.T) {
