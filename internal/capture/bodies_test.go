@@ -426,3 +426,36 @@ func TestSecretsInCompressedAnswers(t *testing.T) {
 		}
 	}
 }
+
+// TestUnfinishedRequestWithSecret: the end record holds both bodies when the
+// answer comes before the request is whole. A mask in one does not move the
+// border between them.
+func TestUnfinishedRequestWithSecret(t *testing.T) {
+	s, sink := newMemSpool(), newMemSink(t)
+	r := newRecorder(t, s, nil)
+	c := jsonCall("/v1/chat/completions")
+	c.begin.ContentLength = -1
+	c.begin.Header.Set("Authorization", "Bearer fake-secret-0001")
+	x := r.Begin(c.begin)
+	in, client := io.Pipe()
+	defer client.Close()
+	body := x.RequestBody(in)
+	if err := x.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = io.WriteString(client, `{"model":"fake-secret-0001","messages":[`) }() // and no more
+	if _, err := body.Read(make([]byte, 4096)); err != nil {
+		t.Fatal(err)
+	}
+	res := &http.Response{StatusCode: 200, Header: c.header, ContentLength: c.length, Body: &chunkBody{chunks: c.chunks}}
+	x.Response(res)
+	if _, err := io.Copy(io.Discard, res.Body); err != nil {
+		t.Fatal(err)
+	}
+	x.End("")
+	drain(t, s, sink)
+	_, got := sink.only()
+	if want := `{"model":"***","messages":[`; string(got.Request) != want || string(got.Response) != chatAnswer {
+		t.Errorf("request %q, answer %q", got.Request, got.Response)
+	}
+}

@@ -196,6 +196,7 @@ func (x *Exchange) endLocked(state, text string) {
 	h := x.endHead(state)
 	h.Error = text
 	late, body := x.req.rest(x.head.Level)
+	body, _ = x.secrets.Mask(body) // here already: its length goes into the head
 	h.Request, h.RequestLen = late, len(body)
 	x.countCuts(&h)
 	if failure, detail := x.r.append(KindEnd, &h, x.secrets, x.head.Project, body, answer); failure != "" {
