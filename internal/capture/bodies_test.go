@@ -459,3 +459,38 @@ func TestUnfinishedRequestWithSecret(t *testing.T) {
 		t.Errorf("request %q, answer %q", got.Request, got.Response)
 	}
 }
+
+// TestRequestGoesOnDuringEnd: what of the request comes while the end record is
+// appended leaves the copy that goes into it alone.
+func TestRequestGoesOnDuringEnd(t *testing.T) {
+	s, sink := newMemSpool(), newMemSink(t)
+	r := newRecorder(t, s, func(c *capture.Config, _ *capture.Options) { c.MaxBody, c.MaxValue = record.KiB, record.KiB })
+	c := jsonCall("/v1/chat/completions")
+	c.begin.ContentLength = -1
+	first := `{"image":"` + strings.Repeat("A", 700) + `","text":"`
+	x := r.Begin(c.begin)
+	body := x.RequestBody(&chunkBody{chunks: []string{first, strings.Repeat("b", 4000)}})
+	if err := x.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p := make([]byte, 4096)
+	if _, err := body.Read(p); err != nil {
+		t.Fatal(err)
+	}
+	s.fail = func(kind byte) error {
+		if kind == capture.KindEnd {
+			_, _ = body.Read(p) // the copy outgrows its limit
+		}
+		return nil
+	}
+	res := &http.Response{StatusCode: 200, Header: c.header, ContentLength: c.length, Body: &chunkBody{chunks: c.chunks}}
+	x.Response(res)
+	if _, err := io.Copy(io.Discard, res.Body); err != nil {
+		t.Fatal(err)
+	}
+	x.End("")
+	drain(t, s, sink)
+	if _, got := sink.only(); string(got.Request) != first || string(got.Response) != chatAnswer {
+		t.Errorf("request %q, answer %q", got.Request, got.Response)
+	}
+}

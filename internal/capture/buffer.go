@@ -158,8 +158,11 @@ func (b *buffer) release() {
 	b.block = nil
 }
 
+// freeze keeps the copy as it is; size and checksum go on.
+func (b *buffer) freeze() { b.limit = 0 }
+
 // stop ends the copy; size and checksum go on.
 func (b *buffer) stop() {
 	b.release()
-	b.limit = 0
+	b.freeze()
 }

@@ -123,6 +123,7 @@ func (t *requestTee) rest(level string) (bodyInfo, []byte) {
 		return info, nil
 	}
 	t.saved = true
+	t.buf.freeze() // the body may go on while the caller reads the copy
 	return info, t.buf.bytes()
 }
 
