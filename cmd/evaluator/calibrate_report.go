@@ -29,7 +29,7 @@ type group struct {
 
 func (k groupKey) compare(o groupKey) int {
 	return cmp.Or(cmp.Compare(k.criterion, o.criterion), cmp.Compare(k.version, o.version), cmp.Compare(k.config, o.config),
-		cmp.Compare(k.model, o.model), cmp.Compare(k.method, o.method))
+		cmp.Compare(k.backend, o.backend), cmp.Compare(k.model, o.model), cmp.Compare(k.method, o.method))
 }
 
 // grouped sorts answers by what made them. unanswered counts by criterion and

@@ -308,6 +308,7 @@ func TestCheck(t *testing.T) {
 		"two rules of one name": {settingsText[:strings.Index(settingsText, "evaluator:")] + "  - {name: everything, rubric: support, rate: 0.5}\n", "a rule above has it too"},
 		"weights all 0":         {strings.ReplaceAll(settingsText, "name: ", "weight: 0, name: "), "weight"},
 		"threshold of 0":        {strings.Replace(settingsText, "threshold: 0.95", "threshold: 0", 1), "threshold"},
+		"rubric without judge":  {"rubrics: {a: {criteria: [{text: The reply is short., threshold: 2}]}}", "threshold: 2"},
 		"listen without token":  {"evaluator: {api: {listen: \"0.0.0.0:8081\"}}", `evaluator.api.listen: "0.0.0.0:8081"`},
 	}
 	for name, tt := range tests {

@@ -72,11 +72,13 @@ func (s *settings) fillStarter() {
 func (s *settings) validate() error {
 	errs := []error{config.Validate(map[string]any{"store": &s.store, "judge": &s.judge, "evaluator": &s.evaluator})}
 	names := slices.Sorted(maps.Keys(s.rubrics))
-	if s.judge.Enabled() {
-		for _, name := range names {
-			if err := s.rubrics[name].Validate(s.judge); err != nil {
-				errs = append(errs, fmt.Errorf("rubrics.%s.%w", name, err))
-			}
+	for _, name := range names {
+		check := judge.Rubric.ValidateAlone
+		if s.judge.Enabled() {
+			check = func(r judge.Rubric) error { return r.Validate(s.judge) }
+		}
+		if err := check(s.rubrics[name]); err != nil {
+			errs = append(errs, fmt.Errorf("rubrics.%s.%w", name, err))
 		}
 	}
 	seen := map[string]bool{}

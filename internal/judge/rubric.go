@@ -90,6 +90,14 @@ func (r Rubric) fill(criteria []Criterion) []Criterion {
 
 // Validate checks the rubric against the backends there are.
 func (r Rubric) Validate(cfg Config) error {
+	if err := r.ValidateAlone(); err != nil {
+		return err
+	}
+	return r.validateBackends(cfg)
+}
+
+// ValidateAlone checks what can be checked while no judge is set.
+func (r Rubric) ValidateAlone() error {
 	for _, e := range []struct {
 		key, value string
 		allowed    []string
@@ -116,9 +124,6 @@ func (r Rubric) Validate(cfg Config) error {
 		return err
 	}
 	if err := r.validateCriteria(r.Criteria); err != nil {
-		return err
-	}
-	if err := r.validateBackends(cfg); err != nil {
 		return err
 	}
 	return validateTemplates(r.System, r.User)
