@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -46,13 +47,7 @@ func (s *Store) verdictsInChunks(ctx context.Context, f record.VerdictFilter, li
 		out = append(out, rows...)
 	}
 	slices.SortFunc(out, func(a, b record.Verdict) int {
-		if c := b.Time.Compare(a.Time); c != 0 {
-			return c
-		}
-		if a.ID > b.ID {
-			return -1
-		}
-		return 1
+		return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.ID, a.ID))
 	})
 	return out[:min(len(out), limit)], nil
 }
