@@ -27,9 +27,15 @@ func (s *Spool) Append(ctx context.Context, kind byte, parts ...[]byte) (record.
 }
 
 // AppendReserved is Append for the few small records that say what was lost:
-// they go in although the quota is used up or the disk is low.
+// they go in although the quota is used up or the disk is low. On a full disk
+// they cost the ballast.
 func (s *Spool) AppendReserved(ctx context.Context, kind byte, parts ...[]byte) (record.Position, error) {
-	return s.append(ctx, kind, parts, reserve)
+	pos, err := s.append(ctx, kind, parts, reserve)
+	var full *AppendError
+	if errors.As(err, &full) && full.Reason == ReasonNoSpace && s.dropBallast() {
+		return s.append(ctx, kind, parts, reserve)
+	}
+	return pos, err
 }
 
 func (s *Spool) append(ctx context.Context, kind byte, parts [][]byte, extra int64) (record.Position, error) {
