@@ -137,12 +137,21 @@ func trusted(a answer, minMass float64) answer {
 	return a
 }
 
-// withMass adds a label mass when there is a sane one.
+// withMass adds the label mass, if there is one. With one that is no share it is
+// not known whether the answer can be trusted, so it is none.
 func withMass(a answer, obj gjson.Result, key string) answer {
-	if m := number(obj, key); m.p != nil {
+	m := number(obj, key)
+	switch {
+	case a.p == nil || m.reason == record.ReasonMissingAnswer:
+		return a
+	case m.p != nil:
 		a.mass = m.p
+		return a
 	}
-	return a
+	if v, _ := members(obj, key); m.reason == record.ReasonOutOfRange && v.Num > 1 && v.Num <= massSlack {
+		return a // a sum of rounded shares: as good as all of it
+	}
+	return m
 }
 
 // reply turns a decoded body into a reply to n questions.

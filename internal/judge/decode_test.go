@@ -6,6 +6,23 @@ import (
 	"docket/internal/record"
 )
 
+// A label mass says whether an answer can be trusted: without a sane one it cannot.
+func TestLabelMassThatIsNoShare(t *testing.T) {
+	for mass, want := range map[string]string{
+		"null": "", "0.9": "", "1.0000002": "", "0.1": record.ReasonLowLabelMass,
+		`"0.9"`: record.ReasonMalformed, "1.5": record.ReasonOutOfRange, "-1": record.ReasonOutOfRange,
+	} {
+		questions := []question{{key: "q1"}}
+		sgLang := decodeSGLang([]byte(`{"answers":{"q1":{"type":"yes_no","probabilities":{"yes":0.9,"no":0.1},"label_mass":`+mass+`}}}`), questions, 0.5)
+		systemOne := decodeSystemOne([]byte(`{"answers":{"q1":{"noul":0.9}},"diagnostics":{"q1":{"label_mass":`+mass+`}}}`), "", questions, 0.5)
+		for _, d := range []decoded{sgLang, systemOne} {
+			if a := d.answers[0]; a.reason != want || (a.p == nil) != (want != "") {
+				t.Errorf("label mass %s: p %v, reason %q, want %q", mass, a.p, a.reason, want)
+			}
+		}
+	}
+}
+
 // What is given twice has no one meaning, so none is chosen.
 func TestWhatIsGivenTwiceIsMalformed(t *testing.T) {
 	questions := []question{{key: "q1"}}
