@@ -73,6 +73,10 @@ func (s *server) postLabel(c *gin.Context) {
 		c.JSON(s.status(c, badRequest{fmt.Errorf("body: %w", err)}))
 		return
 	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		c.JSON(s.status(c, badRequest{errors.New("body: more than one JSON value")}))
+		return
+	}
 	label, err := s.keepLabel(c, in)
 	if err != nil {
 		c.JSON(s.status(c, err))

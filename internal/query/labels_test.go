@@ -120,6 +120,7 @@ func TestBadLabelsAreRefused(t *testing.T) {
 		"selection above 1":  {`{"inference_id":"` + id(2) + `","criterion":"tone","label":"pass","selection_p":2}`, json, 400, "selection_p"},
 		"long comment":       {`{"inference_id":"` + id(2) + `","criterion":"tone","label":"pass","comment":"` + long(4001) + `"}`, json, 400, "comment"},
 		"long annotator":     {`{"inference_id":"` + id(2) + `","criterion":"tone","label":"pass","annotator":"` + long(101) + `"}`, json, 400, "annotator"},
+		"two labels":         {`{"inference_id":"` + id(2) + `","criterion":"tone","label":"pass"}{"label":"fail"}`, json, 400, "more than one"},
 		"not JSON":           {`label=pass`, json, 400, "body"},
 		"the type of a form": {`{"inference_id":"` + id(2) + `","criterion":"tone","label":"pass"}`, "text/plain", 415, "application/json"},
 		"much too long":      {`{"comment":"` + long(70000) + `"}`, json, 413, "at most"},
