@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"docket/internal/capture"
 	"docket/internal/record"
@@ -22,6 +23,7 @@ func (discard) Write(context.Context, record.Batch) error { return nil }
 func TestOpenCallLeavesRoom(t *testing.T) {
 	c := captureSection{Config: capture.DefaultConfig(), Spool: spool.DefaultConfig()}
 	c.MaxBody, c.Spool.Dir, c.Spool.SegmentBytes, c.Spool.MinFree = 64*record.KiB, t.TempDir(), 2*record.MiB, 0
+	c.Spool.MaxWait = time.Minute // a slow disk is not what this is about
 	c.Spool.MaxBytes = 5 * c.Spool.SegmentBytes
 	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "spool.max_bytes: 10MiB: want at least 12MiB") {
 		t.Errorf("validate: %v", err)
