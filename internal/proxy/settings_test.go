@@ -173,3 +173,23 @@ func TestValidate(t *testing.T) {
 		t.Error("one prefix for two upstreams is accepted")
 	}
 }
+
+// TestSetFieldsInRecords: what the settings send upstream is masked where it is
+// repeated, unless the field is one that never holds a credential.
+func TestSetFieldsInRecords(t *testing.T) {
+	t.Parallel()
+	up := upstreamtest.Start(t, func(u *upstreamtest.Conn) {
+		if _, err := u.ReadRequest(); err == nil {
+			_ = u.Send(answer("200 OK\r\nContent-Length: 28", "Support, fake-key-1 and more"))
+		}
+	})
+	r := startRecorded(t, config(up.URL(), func(_ *proxy.Config, u *proxy.Upstream) {
+		u.SetHeaders = map[string]record.Secret{"X-Title": record.NewSecret("Support"), "X-Odd": record.NewSecret("fake-key-1")}
+	}))
+	if res := call(t, r.addr, post("{}")); string(res.Body) != "Support, fake-key-1 and more" {
+		t.Errorf("got %q", res.Body)
+	}
+	if got := string(r.rows(t, 1).Bodies[0].Response); got != "Support, *** and more" {
+		t.Errorf("recorded %q", got)
+	}
+}

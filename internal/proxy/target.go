@@ -113,11 +113,24 @@ func (rt *route) withSecrets(h http.Header) http.Header {
 	}
 	out := maps.Clone(h)
 	all := slices.Clip(out["Authorization"])
-	for _, v := range rt.set {
-		all = append(all, v...)
+	for name, v := range rt.set {
+		if !isPlain(name) {
+			all = append(all, v...)
+		}
 	}
 	out["Authorization"] = all
 	return out
+}
+
+// isPlain lists fields that are often set and never hold a credential. Their
+// values are words that stand in conversations, too.
+func isPlain(name string) bool {
+	switch name {
+	case "Accept", "Anthropic-Beta", "Anthropic-Version", "Content-Type", "Http-Referer", "Openai-Beta", "Openai-Organization",
+		"Openai-Project", "Referer", "User-Agent", "X-Title":
+		return true
+	}
+	return false
 }
 
 // withQuery is a client's query together with that of the base URL.
