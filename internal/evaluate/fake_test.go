@@ -13,6 +13,12 @@ import (
 	"docket/internal/record"
 )
 
+// refusedError is what the store says of rows that it never takes.
+type refusedError struct{}
+
+func (refusedError) Error() string { return "refused" }
+func (refusedError) Refused() bool { return true }
+
 var errDown = errors.New("connection refused")
 
 // fakeStore keeps candidates and verdicts in memory.
@@ -25,6 +31,7 @@ type fakeStore struct {
 	epochs     map[string]uint64 // rule/stratum/reason
 	cursors    map[string]place
 	down       bool
+	poison     string // an inference whose verdicts are refused
 	writes     int
 	rereads    int
 }
@@ -116,6 +123,11 @@ func (f *fakeStore) WriteVerdicts(_ context.Context, calls []record.JudgeCall, v
 	f.writes++
 	if f.down {
 		return errDown
+	}
+	for _, v := range verdicts {
+		if v.InferenceID == f.poison {
+			return refusedError{}
+		}
 	}
 	f.calls = append(f.calls, calls...)
 	for _, v := range verdicts {

@@ -217,6 +217,29 @@ func TestFailingJudgeDoesNotStopTheLoop(t *testing.T) {
 	})
 }
 
+func TestVerdictsThatAreRefusedHoldUpNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, judge := newFakeStore(), newFakeJudge()
+		store.poison = id(7)
+		stop := start(t, evaluate.DefaultConfig(), store, judge, rule(1))
+		for n := range 50 {
+			store.insert(time.Now(), reply(n))
+		}
+		time.Sleep(20 * time.Second)
+		for n := range 10 {
+			store.insert(time.Now(), reply(100+n))
+		}
+		time.Sleep(20 * time.Second)
+		stop()
+		if got := len(store.judged()); got != 59 {
+			t.Errorf("%d inferences have verdicts, want 59", got)
+		}
+		if got := judge.most(); got != 1 {
+			t.Errorf("an inference was judged %d times", got)
+		}
+	})
+}
+
 func TestStoreAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, judge := newFakeStore(), newFakeJudge()

@@ -15,6 +15,7 @@ type meter struct {
 	duration  prometheus.Histogram
 	lagging   prometheus.Gauge
 	units     prometheus.Gauge
+	refused   prometheus.Counter
 }
 
 func newMeter(reg prometheus.Registerer) (*meter, error) {
@@ -32,6 +33,9 @@ func newMeter(reg prometheus.Registerer) (*meter, error) {
 		lagging: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "docket_evaluator_lag_seconds", Help: "Age of the oldest candidate of the page that is read; 0 when there is none.",
 		}),
+		refused: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "docket_evaluator_refused_units_total", Help: "Judged units whose verdicts the store refuses for good.",
+		}),
 		units: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "docket_evaluator_open_units", Help: "Chosen inferences whose verdicts are not written yet.",
 		}),
@@ -39,7 +43,7 @@ func newMeter(reg prometheus.Registerer) (*meter, error) {
 	if reg == nil {
 		return m, nil
 	}
-	for _, c := range []prometheus.Collector{m.decisions, m.verdicts, m.duration, m.lagging, m.units} {
+	for _, c := range []prometheus.Collector{m.decisions, m.verdicts, m.duration, m.lagging, m.units, m.refused} {
 		if err := reg.Register(c); err != nil {
 			return nil, err
 		}

@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"time"
@@ -12,8 +13,14 @@ const (
 	longPause  = 30 * time.Second
 )
 
-// retry repeats f, with growing pauses, until it succeeds or ctx ends. The
-// first failure of a row is logged, and the end of it.
+// isRefused says that the store will never take these rows as they are.
+func isRefused(err error) bool {
+	var refused interface{ Refused() bool }
+	return errors.As(err, &refused) && refused.Refused()
+}
+
+// retry repeats f, with growing pauses, until it succeeds, its rows are refused
+// for good, or ctx ends. The first failure of a row is logged, and the end of it.
 func retry(ctx context.Context, log *slog.Logger, what string, f func(context.Context) error) error {
 	pause := firstPause
 	for failures := 0; ; failures++ {
@@ -23,6 +30,9 @@ func retry(ctx context.Context, log *slog.Logger, what string, f func(context.Co
 				log.Info("the store is back", "action", what, "failures", failures)
 			}
 			return nil
+		}
+		if isRefused(err) {
+			return err
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()

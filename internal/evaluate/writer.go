@@ -66,13 +66,22 @@ func (w *writer) last(ctx context.Context) error {
 
 // flush writes the pending results, and keeps them when ctx ends before.
 func (w *writer) flush(ctx context.Context) {
-	if len(w.pending) == 0 {
-		return
+	if w.write(ctx, w.pending) {
+		w.pending = w.pending[:0]
+	}
+}
+
+// write stores results, and says whether it is done with them. Those that the
+// store refuses are halved, until one unit that it never takes is left out
+// alone: it must not hold up the others.
+func (w *writer) write(ctx context.Context, results []result) bool {
+	if len(results) == 0 {
+		return true
 	}
 	var calls []record.JudgeCall
 	var verdicts []record.Verdict
 	var spans []record.Span
-	for _, r := range w.pending {
+	for _, r := range results {
 		calls = append(calls, r.Calls...)
 		verdicts = append(verdicts, r.Verdicts...)
 		spans = append(spans, r.Spans...)
@@ -86,13 +95,27 @@ func (w *writer) flush(ctx context.Context) {
 		}
 		return w.opts.Store.WriteSpans(ctx, "judge:"+spans[0].SpanID, spans)
 	})
-	if err != nil {
-		return
+	switch {
+	case err == nil:
+		w.written(ctx, results, verdicts, spans)
+		return true
+	case !isRefused(err):
+		return false
+	case len(results) == 1:
+		w.opts.Log.Error("the store refuses the verdicts of a unit for good; they are left out", "inference_id", results[0].place.id, "error", err)
+		w.meter.refused.Inc()
+		w.tracker.done(results[0].place)
+		return true
 	}
-	for _, r := range w.pending {
+	half := len(results) / 2
+	return w.write(ctx, results[:half]) && w.write(ctx, results[half:])
+}
+
+// written tells everybody who wants to know.
+func (w *writer) written(ctx context.Context, results []result, verdicts []record.Verdict, spans []record.Span) {
+	for _, r := range results {
 		w.tracker.done(r.place)
 	}
-	w.pending = w.pending[:0]
 	w.meter.wrote(verdicts)
 	if w.opts.Verdicts != nil {
 		w.opts.Verdicts(ctx, verdicts)
