@@ -146,6 +146,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		_ = srv.Close() // the calls end one by one
 		<-idle
 	}
+	_ = srv.Close() // a connection whose request was not whole yet starts no call now
 	for _, rt := range s.routes {
 		rt.transport.CloseIdleConnections()
 	}
