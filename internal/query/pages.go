@@ -98,7 +98,7 @@ func (s *server) callRows(c *gin.Context, rows []record.Inference) ([]callRow, e
 	for i, r := range rows {
 		ids[i] = r.ID
 	}
-	bodies, err := s.opts.Store.InferenceBodies(c, ids)
+	bodies, err := s.opts.Store.InferenceMessages(c, ids)
 	if err != nil {
 		return nil, err
 	}

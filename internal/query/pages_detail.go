@@ -81,7 +81,7 @@ func (s *server) turns(c *gin.Context, rows []record.Inference) ([]turnData, err
 	for i, r := range rows {
 		ids[i] = r.ID
 	}
-	bodies, err := s.opts.Store.InferenceBodies(c, ids)
+	bodies, err := s.opts.Store.InferenceMessages(c, ids)
 	if err != nil {
 		return nil, err
 	}

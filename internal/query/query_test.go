@@ -56,7 +56,7 @@ func (f *fakeStore) Inference(_ context.Context, id string) (record.InferenceDet
 	return record.InferenceDetail{}, fmt.Errorf("inference %s: %w", id, record.ErrNotFound)
 }
 
-func (f *fakeStore) InferenceBodies(context.Context, []string) (map[string]record.Body, error) {
+func (f *fakeStore) InferenceMessages(context.Context, []string) (map[string]record.Body, error) {
 	return f.bodies, f.err
 }
 

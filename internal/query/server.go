@@ -23,8 +23,9 @@ type Store interface {
 	// Inference returns everything about one; the error wraps record.ErrNotFound
 	// when there is none.
 	Inference(ctx context.Context, id string) (record.InferenceDetail, error)
-	// InferenceBodies returns the bodies that are still kept, by inference id.
-	InferenceBodies(ctx context.Context, ids []string) (map[string]record.Body, error)
+	// InferenceMessages returns what was said in those whose bodies are still
+	// kept, by inference id, without the raw bytes.
+	InferenceMessages(ctx context.Context, ids []string) (map[string]record.Body, error)
 	// Verdicts returns each verdict once, newest first, at most filter.Limit.
 	Verdicts(ctx context.Context, filter record.VerdictFilter) ([]record.Verdict, error)
 	// Ping says whether the store answers.

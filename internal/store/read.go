@@ -101,11 +101,23 @@ func walk[R any](since, until, before time.Time, limit int, read func(from, to t
 
 // InferenceBodies returns the bodies that are still kept, by inference id.
 func (s *Store) InferenceBodies(ctx context.Context, ids []string) (map[string]record.Body, error) {
+	return s.bodiesOf(ctx, bodies(), ids)
+}
+
+// InferenceMessages returns the bodies that are still kept without their raw
+// request and response, by inference id.
+func (s *Store) InferenceMessages(ctx context.Context, ids []string) (map[string]record.Body, error) {
+	t := bodies()
+	t.columns = slices.DeleteFunc(t.columns, func(c column[record.Body]) bool { return c.name == "request" || c.name == "response" })
+	return s.bodiesOf(ctx, t, ids)
+}
+
+func (s *Store) bodiesOf(ctx context.Context, t table[record.Body], ids []string) (map[string]record.Body, error) {
 	ctx, cancel := s.page(ctx)
 	defer cancel()
 	out := make(map[string]record.Body, len(ids))
 	for chunk := range slices.Chunk(ids, idChunk) {
-		rows, err := selectRows(ctx, s, bodies(), "bodies.sql", nil, named("ids", chunk))
+		rows, err := selectRows(ctx, s, t, "bodies.sql", nil, named("ids", chunk))
 		if err != nil {
 			return nil, err
 		}

@@ -121,6 +121,13 @@ func TestEveryFieldOfABodyComesBack(t *testing.T) {
 	if diff := cmp.Diff(map[string]record.Body{want.InferenceID: want}, got); diff != "" {
 		t.Error(diff)
 	}
+	if got, err = s.InferenceMessages(t.Context(), []string{want.InferenceID}); err != nil {
+		t.Fatal(err)
+	}
+	want.Request, want.Response = nil, nil
+	if diff := cmp.Diff(map[string]record.Body{want.InferenceID: want}, got); diff != "" {
+		t.Error(diff)
+	}
 }
 
 func TestEveryFieldOfASpanComesBack(t *testing.T) {
