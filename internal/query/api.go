@@ -12,6 +12,12 @@ import (
 
 var outcomes = []string{record.OutcomePass, record.OutcomeFail, record.OutcomeInconclusive, record.OutcomeNotApplicable}
 
+var reasons = []string{
+	record.ReasonEmptyReply, record.ReasonJudgeError, record.ReasonTimeout, record.ReasonRateLimited, record.ReasonRefused,
+	record.ReasonTruncated, record.ReasonMalformed, record.ReasonOutOfRange, record.ReasonMissingAnswer, record.ReasonLowLabelMass,
+	record.ReasonUncertain, record.ReasonContextOverflow, record.ReasonUnsupportedContent, record.ReasonNotCaptured, record.ReasonOverBudget,
+}
+
 var terminalStates = []string{
 	record.StateComplete, record.StateClientCancelled, record.StateUpstreamError, record.StateUpstreamTruncated,
 	record.StateTimeoutConnect, record.StateTimeoutHeader, record.StateTimeoutFirstByte, record.StateTimeoutIdle, record.StateProxyDied,
@@ -89,7 +95,7 @@ func (s *server) detail(c *gin.Context) (record.InferenceDetail, error) {
 }
 
 func (s *server) listVerdicts(c *gin.Context) {
-	p := newParams(c.Request.URL.Query(), "trace_id", "conversation_id", "inference_id", "project", "rubric", "criterion", "outcome", "since", "until", "limit", "cursor")
+	p := newParams(c.Request.URL.Query(), "trace_id", "conversation_id", "inference_id", "project", "rubric", "criterion", "outcome", "reason", "since", "until", "limit", "cursor")
 	f := record.VerdictFilter{
 		TraceID:        p.hexID("trace_id", 32),
 		ConversationID: p.text("conversation_id"),
@@ -97,6 +103,7 @@ func (s *server) listVerdicts(c *gin.Context) {
 		Rubric:         p.text("rubric"),
 		Criterion:      p.text("criterion"),
 		Outcome:        p.oneOf("outcome", outcomes...),
+		Reason:         p.oneOf("reason", reasons...),
 		Since:          p.time("since"),
 		Until:          p.time("until"),
 		Before:         p.cursor(),

@@ -238,9 +238,9 @@ func TestFiltersReachTheStore(t *testing.T) {
 	if diff := cmp.Diff(want, store.filter); diff != "" {
 		t.Errorf("inferences (-want +got):\n%s", diff)
 	}
-	getJSON(t, srv, "/api/v1/verdicts?criterion=apology&outcome=inconclusive&trace_id="+strings.Repeat("ab", 16)+"&conversation_id=c1&limit=3&rubric=r&project=p&inference_id="+id(2))
+	getJSON(t, srv, "/api/v1/verdicts?criterion=apology&outcome=inconclusive&reason=timeout&trace_id="+strings.Repeat("ab", 16)+"&conversation_id=c1&limit=3&rubric=r&project=p&inference_id="+id(2))
 	wantVerdicts := record.VerdictFilter{
-		TraceID: strings.Repeat("ab", 16), ConversationID: "c1", Criterion: "apology", Outcome: "inconclusive", Rubric: "r", Project: "p",
+		TraceID: strings.Repeat("ab", 16), ConversationID: "c1", Criterion: "apology", Outcome: "inconclusive", Reason: "timeout", Rubric: "r", Project: "p",
 		InferenceIDs: []string{id(2)}, Limit: 4,
 	}
 	if diff := cmp.Diff(wantVerdicts, store.verdictFilter); diff != "" {
@@ -270,6 +270,28 @@ func TestBadParametersAreNamed(t *testing.T) {
 }
 
 func long(n int) string { return strings.Repeat("x", n) }
+
+func TestReviewList(t *testing.T) {
+	store := conversation()
+	for n := range 60 {
+		store.verdicts = append(store.verdicts, record.Verdict{
+			ID: id(200 + n), InferenceID: id(2), CriterionText: "the reply is kind", Outcome: "inconclusive", Reason: record.ReasonUncertain, Probability: ptr(0.512), Threshold: 0.5,
+		})
+	}
+	srv := serve(t, query.DefaultConfig(), store)
+	status, body := get(t, srv, "/review")
+	if status != http.StatusOK || !strings.Contains(body, "INCONCLUSIVE judge: the reply is kind: uncertain") || !strings.Contains(body, "0.512") ||
+		!strings.Contains(body, "/inferences/"+id(2)) || !strings.Contains(body, "/review?cursor=") {
+		t.Errorf("status %d: %s", status, body)
+	}
+	want := record.VerdictFilter{Outcome: "inconclusive", Reason: record.ReasonUncertain, Limit: 51}
+	if diff := cmp.Diff(want, store.verdictFilter); diff != "" {
+		t.Errorf("asked for (-want +got):\n%s", diff)
+	}
+	if status, _ := get(t, srv, "/review?cursor=x"); status != http.StatusBadRequest {
+		t.Errorf("a bad cursor: status %d", status)
+	}
+}
 
 func TestStoreDown(t *testing.T) {
 	store := conversation()

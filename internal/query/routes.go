@@ -28,6 +28,7 @@ func (s *server) routes() http.Handler {
 	e.GET("/calls", s.callsFragment)
 	e.GET("/inferences/:id", s.inferencePage)
 	e.GET("/conversations/:id", s.conversationPage)
+	e.GET("/review", s.reviewPage)
 	e.POST("/login", s.login)
 	e.GET("/static/*file", gin.WrapH(http.StripPrefix("/static/", s.static)))
 	e.GET("/livez", func(c *gin.Context) { c.String(http.StatusOK, "ok\n") })

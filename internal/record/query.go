@@ -35,6 +35,7 @@ type VerdictFilter struct {
 	Rubric         string
 	Criterion      string
 	Outcome        string
+	Reason         string // of inconclusive ones
 	Since, Until   time.Time
 	Limit          int
 	Before         Cursor

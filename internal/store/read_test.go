@@ -210,6 +210,7 @@ func TestVerdictFilters(t *testing.T) {
 		verdict("d", 2, at.Add(-50*24*time.Hour), record.OutcomeInconclusive),
 	}
 	list[1].Project, list[1].Rubric, list[1].Criterion, list[1].ConversationID = "mail", "mails", "short", "conv"
+	list[3].Reason, list[1].Reason = record.ReasonUncertain, record.ReasonTimeout
 	writeVerdicts(t, s, list...)
 	newer := list[2]
 	newer.Outcome, newer.JudgedAt = record.OutcomePass, newer.JudgedAt.Add(time.Second)
@@ -229,6 +230,9 @@ func TestVerdictFilters(t *testing.T) {
 		"pass":         {record.VerdictFilter{Outcome: record.OutcomePass}, []string{"c", "a"}},
 		"fail":         {record.VerdictFilter{Outcome: record.OutcomeFail}, []string{"b"}},
 		"inconclusive": {record.VerdictFilter{Outcome: record.OutcomeInconclusive}, []string{"d"}},
+		"reason":       {record.VerdictFilter{Reason: record.ReasonUncertain}, []string{"d"}},
+		"two of them":  {record.VerdictFilter{Outcome: record.OutcomeInconclusive, Reason: record.ReasonUncertain}, []string{"d"}},
+		"none":         {record.VerdictFilter{Outcome: record.OutcomePass, Reason: record.ReasonUncertain}, []string{}},
 		"since":        {record.VerdictFilter{Since: at}, []string{"c", "b", "a"}},
 		"until":        {record.VerdictFilter{Until: at}, []string{"d"}},
 		"before":       {record.VerdictFilter{Before: record.Cursor{Time: at, ID: "a"}}, []string{"d"}},

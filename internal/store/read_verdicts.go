@@ -21,7 +21,7 @@ func (s *Store) Verdicts(ctx context.Context, f record.VerdictFilter) ([]record.
 	args := []any{
 		named("project", f.Project), named("inference_ids", f.InferenceIDs), named("trace_id", f.TraceID),
 		named("conversation_id", f.ConversationID), named("rubric", f.Rubric), named("criterion", f.Criterion),
-		named("outcome", f.Outcome),
+		named("outcome", f.Outcome), named("reason", f.Reason),
 		named("before", timeParam(highest(f.Before.Time))), named("before_id", f.Before.ID),
 	}
 	read := func(from, to time.Time, n int) ([]record.Verdict, error) {

@@ -237,7 +237,7 @@ func TestQueryStatements(t *testing.T) {
 		Operation: "o", TerminalState: "s", Outcome: "pass", Text: "x", Before: cursor,
 	}
 	allVerdicts := record.VerdictFilter{
-		Project: "p", InferenceIDs: []string{"i"}, TraceID: "t", ConversationID: "c", Rubric: "r", Criterion: "k", Outcome: "pass", Before: cursor,
+		Project: "p", InferenceIDs: []string{"i"}, TraceID: "t", ConversationID: "c", Rubric: "r", Criterion: "k", Reason: "x", Outcome: "pass", Before: cursor,
 	}
 	rendered := make(map[string]bool)
 	for _, tc := range []struct {

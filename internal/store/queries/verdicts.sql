@@ -10,7 +10,7 @@ SELECT {{.Columns}}
 FROM verdicts
 WHERE ts >= {from:DateTime64(6, 'UTC')} AND ts < {to:DateTime64(6, 'UTC')}
 {{template "verdict_conditions" .}}
-{{if .F.Outcome}}
+{{if or .F.Outcome .F.Reason}}
   AND (verdict_id, judged_at) GLOBAL IN (
     SELECT verdict_id, max(judged_at)
     FROM verdicts
@@ -19,11 +19,13 @@ WHERE ts >= {from:DateTime64(6, 'UTC')} AND ts < {to:DateTime64(6, 'UTC')}
       AND verdict_id GLOBAL IN (
         SELECT verdict_id
         FROM verdicts
-        WHERE ts >= {from:DateTime64(6, 'UTC')} AND ts < {to:DateTime64(6, 'UTC')} AND outcome = {outcome:String}
+        WHERE ts >= {from:DateTime64(6, 'UTC')} AND ts < {to:DateTime64(6, 'UTC')}
+{{if .F.Outcome}}        AND outcome = {outcome:String}{{end}}
+{{if .F.Reason}}        AND reason = {reason:String}{{end}}
 {{template "verdict_conditions" .}}
       )
     GROUP BY verdict_id
-    HAVING argMax(outcome, judged_at) = {outcome:String}
+    HAVING {{if .F.Outcome}}argMax(outcome, judged_at) = {outcome:String}{{end}}{{if and .F.Outcome .F.Reason}} AND {{end}}{{if .F.Reason}}argMax(reason, judged_at) = {reason:String}{{end}}
   )
 {{end}}
 {{if not .F.Before.Time.IsZero}}  AND (ts, verdict_id) < ({before:DateTime64(6, 'UTC')}, {before_id:String}){{end}}
