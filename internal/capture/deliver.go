@@ -164,17 +164,17 @@ func isRefused(err error) bool {
 // stead.
 func (d *Drainer) quarantine(ctx context.Context, p *plan, b record.Batch, cause error) error {
 	gap := record.Gap{Time: p.FirstSent, Reason: record.GapPoisonRow, Count: 1, Detail: bounded(cause.Error(), maxDetailBytes)}
-	name := b.Token
+	name, kept := b.Token, "it is in quarantine"
 	for i, inf := range b.Inferences {
 		gap.Time, gap.Instance, gap.Project = inf.Time, inf.Instance, inf.Project
 		gap.Bytes = inf.RequestBytes + inf.ResponseBytes
 		name = inf.ID
 		if err := d.keepAside(b, i, cause); err != nil {
-			d.quiet.warn("quarantine", err)
+			kept = "and it could not be put into quarantine: " + err.Error()
 		}
 	}
 	d.metrics.refused.Inc()
-	d.quiet.warn("the store refuses a row for good; it is in quarantine", fmt.Errorf("%s: %w", name, cause))
+	d.quiet.warn("the store refuses a row for good; "+kept, fmt.Errorf("%s: %w", name, cause))
 	if len(b.Inferences) == 0 {
 		return nil // a gap record: counted in the metric, nothing more can be done
 	}
