@@ -47,7 +47,7 @@ func serve(ctx context.Context, args []string, getenv func(string) string, stdou
 		return err
 	}
 	defer out.close()
-	loop, err := newLoop(s, db, out, reg, log)
+	loop, j, err := newLoop(s, db, out, reg, log)
 	if err != nil {
 		return err
 	}
@@ -64,6 +64,9 @@ func serve(ctx context.Context, args []string, getenv func(string) string, stdou
 		return err
 	}
 	g.Go(func() error { return judgeForever(ctx, s, db, loop, log) })
+	if j != nil {
+		g.Go(func() error { j.Probe(ctx); return nil })
+	}
 	return g.Wait()
 }
 
@@ -77,27 +80,28 @@ func overlay(getenv func(string) string, flags map[string]string) func(string) s
 	}
 }
 
-// newLoop builds the loop, or nil when judging is off.
-func newLoop(s *settings, db *store.Store, out *export, reg prometheus.Registerer, log *slog.Logger) (*evaluate.Loop, error) {
+// newLoop builds the loop and its judge, or neither when judging is off.
+func newLoop(s *settings, db *store.Store, out *export, reg prometheus.Registerer, log *slog.Logger) (*evaluate.Loop, *judge.Judge, error) {
 	if off := s.judgingOff(); off != "" {
 		log.Warn(off)
-		return nil, nil
+		return nil, nil, nil
 	}
 	if s.starter {
 		log.Info("there are no rubrics in the settings: every reply is judged by the starter rubric")
 	}
 	j, err := judge.New(s.judge, s.rubrics, judge.Options{Log: log, Meter: reg, Spent: db.JudgeSpent})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "evaluator"
 	}
-	return evaluate.New(s.evaluator.Config, evaluate.Options{
+	loop, err := evaluate.New(s.evaluator.Config, evaluate.Options{
 		Store: db, Judge: j, Rules: s.rules, Log: log, Registerer: reg, Instance: host,
 		Verdicts: out.verdictsWritten, Spans: out.spansWritten,
 	})
+	return loop, j, err
 }
 
 // judgeForever waits for the store and then runs the loop.

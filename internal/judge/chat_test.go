@@ -3,6 +3,7 @@ package judge_test
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"math"
 	"slices"
 	"strings"
@@ -307,5 +308,38 @@ func TestLimits(t *testing.T) {
 	}
 	if most != 2 {
 		t.Errorf("%d calls at the same time, want 2", most)
+	}
+}
+
+func TestProbeLearnsAtTheStart(t *testing.T) {
+	const score = `{"reason":"fine","score":0.8}`
+	for name, c := range map[string]struct {
+		answer judgetest.Response
+		logged string
+		later  bool // a real call asks for log-probabilities
+	}{
+		"has them":  {wordAnswer([]tok{{"Yes", lp(0.9)}, {"No", lp(0.1)}}), "method=logprobs", true},
+		"has none":  {judgetest.Response{Status: 200, Body: chatBody("Yes")}, "method=structured", false},
+		"a bad key": {judgetest.Response{Status: 401, Body: `{"error":{"message":"no"}}`}, "does not answer yet", true},
+	} {
+		s := judgetest.NewServer(t, formatNamed(t, "chat-structured"))
+		s.Next(c.answer, judgetest.Response{Status: 200, Body: chatBody(score)}, judgetest.Response{Status: 200, Body: chatBody(score)})
+		cfg := judge.DefaultConfig()
+		cfg.CacheWindow, cfg.Backends = 0, map[string]judge.BackendConfig{"main": auto(s, "some-model")}
+		o := judgetest.Options(t, nil)
+		var log strings.Builder
+		o.Log = slog.New(slog.NewTextHandler(&log, nil))
+		j, err := judge.New(cfg, map[string]judge.Rubric{"r": first(), "again": first()}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		j.Probe(t.Context())
+		if len(s.Seen()) != 1 || !strings.Contains(log.String(), c.logged) {
+			t.Errorf("%s: %d requests, want 1; log %s", name, len(s.Seen()), log.String())
+		}
+		j.Judge(t.Context(), "r", judgetest.Unit())
+		if got := strings.Contains(string(s.Seen()[1].Body), `"logprobs":true`); got != c.later {
+			t.Errorf("%s: the first real call asks for log-probabilities: %v, want %v", name, got, c.later)
+		}
 	}
 }
