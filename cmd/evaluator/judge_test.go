@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// scriptedJudge speaks the format systemone. It answers each question by the
-// first key of the answers that is in it, else 0.5, and keeps the requests.
+// scriptedJudge speaks the format systemone. It answers each question by its
+// answers to words, see answer, and keeps the requests.
 type scriptedJudge struct {
 	answers map[string]float64
 
@@ -41,15 +43,22 @@ func (s *scriptedJudge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	answers := map[string]any{}
 	for id, question := range q.Questions {
-		p := 0.5
-		for word, value := range s.answers {
-			if strings.Contains(string(question), word) || strings.Contains(string(q.State), word) {
-				p = value
-			}
-		}
-		answers[id] = map[string]any{"type": "noul", "noul": p}
+		answers[id] = map[string]any{"type": "noul", "noul": s.answer(string(question), string(q.State))}
 	}
 	_ = json.NewEncoder(w).Encode(map[string]any{"model": "decider-1", "answers": answers, "usage": map[string]any{"input_tokens": 100, "output_tokens": 10}})
+}
+
+// answer is the value of the first word, in their order, that is in what is
+// judged, else of the first that is in the question.
+func (s *scriptedJudge) answer(question, state string) float64 {
+	for _, text := range []string{state, question} {
+		for _, word := range slices.Sorted(maps.Keys(s.answers)) {
+			if strings.Contains(text, word) {
+				return s.answers[word]
+			}
+		}
+	}
+	return 0.5
 }
 
 func (s *scriptedJudge) requests() []string {
