@@ -282,35 +282,6 @@ func TestStructuredWithoutSchema(t *testing.T) {
 	}
 }
 
-// TestLimits checks that no more calls are under way than a backend allows.
-func TestLimits(t *testing.T) {
-	s := judgetest.NewServer(t, formatNamed(t, "chat-structured"))
-	var now, most int
-	gate := make(chan struct{}, 1)
-	gate <- struct{}{}
-	s.Answer(func(judgetest.Question) judgetest.Answer { return judgetest.Answer{P: 0.9} })
-	b := s.Backend()
-	b.MaxConcurrent = 2
-	o := judgetest.Options(t, nil)
-	o.Client.Transport = counting{o.Client.Transport.RoundTrip, gate, &now, &most}
-	cfg := judge.DefaultConfig()
-	cfg.CacheWindow, cfg.Backends = 0, map[string]judge.BackendConfig{"main": b}
-	var criteria []judge.Criterion
-	for i := range 12 {
-		criteria = append(criteria, judge.Criterion{Text: fmt.Sprint("Criterion ", i)})
-	}
-	j, err := judge.New(cfg, map[string]judge.Rubric{"r": {Criteria: criteria}}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := j.Judge(t.Context(), "r", judgetest.Unit()); got.Outcome != record.OutcomePass || len(got.Calls) != 12 {
-		t.Errorf("%s with %d calls", got.Outcome, len(got.Calls))
-	}
-	if most != 2 {
-		t.Errorf("%d calls at the same time, want 2", most)
-	}
-}
-
 func TestProbeLearnsAtTheStart(t *testing.T) {
 	const score = `{"reason":"fine","score":0.8}`
 	for name, c := range map[string]struct {
