@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"syscall"
@@ -150,12 +151,10 @@ func (s *Spool) leaveLarge(b *batch, i int, large *largeRecord, cause error) (re
 	if i < b.through {
 		return b.recs[i].pos, b.recs[i].err
 	}
-	size := int64(frameHeader)
-	for _, p := range large.parts {
-		size += int64(len(p))
-	}
+	size := int64(frameHeader + large.length)
 	if s.queued+size > int64(s.cfg.QueueBytes) {
 		large.given = true
+		large.leave()
 		if !large.taken {
 			s.used -= size // else its room is used up, by a void frame
 		}
@@ -163,17 +162,12 @@ func (s *Spool) leaveLarge(b *batch, i int, large *largeRecord, cause error) (re
 		return record.Position{}, &AppendError{Reason: ReasonQueue, Err: cause}
 	}
 	s.queueLocked(b, size)
-	parts := large.parts
 	s.mu.Unlock()
-	data := make([]byte, 0, size-frameHeader)
-	for _, p := range parts {
-		data = append(data, p...)
-	}
+	large.leave(bytes.Join(large.parts, nil)) // only the caller changes parts, and the caller is here
 	s.mu.Lock()
 	if i < b.through {
 		return b.recs[i].pos, b.recs[i].err
 	}
-	large.copied = data
 	b.recs[i].left = true
 	s.stats.stalls++
 	return record.Position{}, &AppendError{Reason: ReasonStalled, Err: cause}

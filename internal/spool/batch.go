@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"sync"
 	"time"
 
 	"docket/internal/record"
@@ -8,10 +9,11 @@ import (
 
 // copyLimit is the largest record that Append copies into the batch, and
 // copiedLimit how much a batch copies in all. What is larger stays with its
-// caller, who waits anyway.
+// caller, who waits anyway, until the writer copies it piece by piece.
 const (
 	copyLimit   = 16 << 10
 	copiedLimit = 1 << 20
+	pieceLimit  = 256 << 10
 )
 
 // batch is a group of records that is written together. Until the writer takes
@@ -39,14 +41,38 @@ type pendingRecord struct {
 	err   error           // result
 }
 
-// largeRecord is a payload that was not copied into the batch. The mutex
-// guards all but parts.
+// largeRecord is a payload that was not copied into the batch.
 type largeRecord struct {
-	parts  [][]byte // the caller's
-	copied []byte   // set when the caller went away before the write ended
-	given  bool     // given up: not to be written
-	taken  bool     // the writer has decided what to write
-	stable bool     // what it decided to write is the copy
+	length int
+	given  bool // given up: not to be written (the Spool's mutex)
+	taken  bool // the writer has decided what to write (the Spool's mutex)
+
+	mu    sync.Mutex // guards parts; taken after the Spool's
+	parts [][]byte   // the caller's; when he has left, a copy, or nothing if it was given up
+}
+
+// leave puts a copy in the place of the caller's bytes, which are not read any
+// more when it returns.
+func (l *largeRecord) leave(parts ...[]byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.parts = parts
+}
+
+// piece copies the payload from offset at into p, as far as there is any; the
+// rest is zero.
+func (l *largeRecord) piece(p []byte, at int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, part := range l.parts {
+		if at >= len(part) {
+			at -= len(part)
+			continue
+		}
+		n := copy(p, part[at:])
+		p, at = p[n:], 0
+	}
+	clear(p)
 }
 
 // add puts a record in; sum is the payload's checksum.
@@ -56,7 +82,7 @@ func (b *batch) add(kind byte, parts [][]byte, length int, sum uint32) int {
 	putHeader(head[:], kind, 0, length, b.first.UnixMicro(), sum)
 	b.buf = append(b.buf, head[:]...)
 	if length > copyLimit || len(b.buf)+length > copiedLimit {
-		r.large = &largeRecord{parts: parts}
+		r.large = &largeRecord{length: length, parts: parts}
 		b.large = append(b.large, r.large)
 	} else {
 		for _, p := range parts {
@@ -67,30 +93,30 @@ func (b *batch) add(kind byte, parts [][]byte, length int, sum uint32) int {
 	return len(b.recs) - 1
 }
 
-// takeLocked fixes what is written of the large records: the copy if the
-// caller is gone already, nothing if it was given up.
+// takeLocked fixes what is written: not the large records that were given up.
 func (b *batch) takeLocked() {
-	for i := range b.recs {
-		l := b.recs[i].large
-		if l == nil {
-			continue
-		}
+	for _, l := range b.large {
 		l.taken = true
-		if l.copied != nil {
-			l.parts, l.stable = [][]byte{l.copied}, true
-		}
-		if l.given {
+	}
+	for i := range b.recs {
+		if l := b.recs[i].large; l != nil && l.given {
 			b.recs[i].size = 0
 		}
 	}
 }
 
-// runs appends to list the bytes of the records from..to, in order.
-func (b *batch) runs(list [][]byte, from, to int) [][]byte {
+// run is what is written at once: bytes of a batch's buf, or a large payload.
+type run struct {
+	bytes []byte
+	large *largeRecord
+}
+
+// runs appends to list the records from..to, in order.
+func (b *batch) runs(list []run, from, to int) []run {
 	start, end := 0, 0 // of the run of buf that is being collected
 	flush := func() {
 		if end > start {
-			list = append(list, b.buf[start:end])
+			list = append(list, run{bytes: b.buf[start:end]})
 		}
 	}
 	for i := from; i < to; i++ {
@@ -108,11 +134,7 @@ func (b *batch) runs(list [][]byte, from, to int) [][]byte {
 		}
 		end = r.at + frameHeader
 		flush()
-		for _, p := range r.large.parts {
-			if len(p) > 0 {
-				list = append(list, p)
-			}
-		}
+		list = append(list, run{large: r.large})
 		start = end
 	}
 	flush()

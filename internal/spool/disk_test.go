@@ -19,6 +19,7 @@ type disk struct {
 	cutErr   error
 	syncErr  error
 	free     int64
+	wrap     func(spool.SegmentFile) spool.SegmentFile // around its files, when not nil
 }
 
 func newDisk() *disk { return &disk{room: -1, writeErr: syscall.ENOSPC, free: 1 << 40} }
@@ -62,6 +63,9 @@ func (d *disk) create(path string) (spool.SegmentFile, error) {
 	f, err := spool.CreateFile(path)
 	if err != nil {
 		return nil, err
+	}
+	if d.wrap != nil {
+		return d.wrap(&diskFile{SegmentFile: f, disk: d}), nil
 	}
 	return &diskFile{SegmentFile: f, disk: d}, nil
 }

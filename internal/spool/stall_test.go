@@ -165,30 +165,83 @@ func TestLossAfterStallIsReported(t *testing.T) {
 	})
 }
 
-func TestDiskBreaksWhileARecordIsWrittenAgain(t *testing.T) {
+// given keeps what a disk is given to write.
+type given struct {
+	spool.SegmentFile
+	writes *[][]byte
+}
+
+func (g given) WriteAt(p []byte, off int64) (int, error) {
+	n, err := g.SegmentFile.WriteAt(p, off) // waits while the disk stalls
+	*g.writes = append(*g.writes, bytes.Clone(p))
+	return n, err
+}
+
+// TestCallerThatLeftIsNotRead: what a caller does with its bytes after Append
+// has returned never reaches the disk, not even for a moment, be the record
+// queued or given up.
+func TestCallerThatLeftIsNotRead(t *testing.T) {
+	for name, c := range map[string]struct {
+		queue record.ByteSize
+		want  []entry
+	}{
+		"queued":   {record.MiB, []entry{{1, strings.Repeat("L", 600<<10)}}},
+		"given up": {record.KiB, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var writes [][]byte
+				d := newDisk()
+				d.wrap = func(f spool.SegmentFile) spool.SegmentFile { return given{f, &writes} }
+				cfg := stalling(t)
+				cfg.QueueBytes = c.queue
+				s := d.open(t, cfg, spool.Options{})
+				release := d.stall()
+				data := bytes.Repeat([]byte("L"), 600<<10) // several pieces
+				if _, err := s.Append(t.Context(), 1, data[:1], data[1:]); isStalled(err) != (c.want != nil) || err == nil {
+					t.Fatal(err)
+				}
+				copy(data, bytes.Repeat([]byte("other"), len(data)/5)) // the caller uses it for something else
+				release()
+				synctest.Wait()
+				for _, w := range writes {
+					if bytes.Contains(w, []byte("other")) {
+						t.Errorf("of %d bytes that were written some belong to something else", len(w))
+					}
+				}
+				if got, _, corrupt := readAll(t, s, record.Position{}); !cmp.Equal(c.want, got) || len(corrupt) > 0 {
+					t.Errorf("%d records, want %d; corrupt: %v", len(got), len(c.want), corrupt)
+				}
+			})
+		})
+	}
+}
+
+// TestDiskBreaksWhileARecordIsGivenUp: it costs only itself, and is counted
+// once.
+func TestDiskBreaksWhileARecordIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk()
-		var losses []spool.Loss
-		s := d.open(t, stalling(t), spool.Options{OnLost: func(l spool.Loss) { losses = append(losses, l) }})
+		c := stalling(t)
+		c.QueueBytes = record.KiB
+		s := d.open(t, c, spool.Options{OnLost: func(l spool.Loss) { t.Errorf("lost %+v: nobody was told that it is kept", l) }})
 		appendOne(t, s, 1, "before")
 		release := d.stall()
 		large := bytes.Repeat([]byte{'L'}, 2*spool.CopyLimit)
-		if _, err := s.Append(t.Context(), 2, large); !isStalled(err) {
+		if _, err := s.Append(t.Context(), 2, large); !isFull(err, spool.ReasonQueue) {
 			t.Fatal(err)
 		}
-		clear(large)
 		d.set(func() { d.room, d.writeErr = int64(spool.FrameHeader+len(large)), syscall.EIO })
 		release()
 		synctest.Wait()
 		d.set(func() { d.room = -1 })
-		want := []spool.Loss{{Kind: 2, Bytes: len(large), Reason: spool.ReasonIO}}
-		if diff := cmp.Diff(want, losses); diff != "" {
-			t.Errorf("losses (-want +got):\n%s", diff)
-		}
 		appendOne(t, s, 3, "after")
 		got, _, corrupt := readAll(t, s, record.Position{})
 		if diff := cmp.Diff([]entry{{1, "before"}, {3, "after"}}, got); diff != "" || len(corrupt) != 1 || corrupt[0].Bytes != int64(spool.FrameHeader+len(large)) {
 			t.Errorf("records (-want +got):\n%s\ncorrupt: %v", diff, corrupt)
+		}
+		if diff := cmp.Diff(map[string]uint64{spool.ReasonQueue: 1}, s.Stats().Drops); diff != "" {
+			t.Errorf("drops (-want +got):\n%s", diff)
 		}
 	})
 }

@@ -16,7 +16,8 @@ type active struct {
 	filled int64 // allocated ahead up to here
 	broken bool  // not to be written any more
 
-	runs [][]byte // what is being written; kept for its memory
+	runs  []run  // what is being written; kept for its memory
+	piece []byte // of a large record; so is this
 }
 
 // newActive makes the file of segment number, filled ahead if there is room.
@@ -150,7 +151,7 @@ func (s *Spool) writeRecords(b *batch, from, to int) (int, error) {
 	}
 	a.runs = b.runs(a.runs[:0], from, to)
 	written, err := a.writeRuns()
-	clear(a.runs) // they are the callers'
+	clear(a.runs)
 	if err == nil && s.cfg.Sync == SyncAlways {
 		if err = a.file.Sync(); err != nil {
 			a.broken, written = true, 0
@@ -171,37 +172,56 @@ func (s *Spool) writeRecords(b *batch, from, to int) (int, error) {
 	return from, err
 }
 
-// writeRuns writes the byte slices one after the other at the active offset.
-// Few calls are needed: what was copied into the batch is one run.
+// writeRuns writes the runs one after the other at the active offset. Few calls
+// are needed: what was copied into the batch is one run. A large payload is
+// copied before it is written, since its caller may leave during the call.
 func (a *active) writeRuns() (int64, error) {
 	var written int64
-	for _, p := range a.runs {
-		n, err := a.file.WriteAt(p, a.offset+written)
-		written += int64(n)
-		if err != nil {
-			a.broken = reasonOf(err) != ReasonNoSpace
-			return written, err
+	for _, r := range a.runs {
+		if r.large == nil {
+			if err := a.writeAt(r.bytes, &written); err != nil {
+				return written, err
+			}
+			continue
+		}
+		for at := 0; at < r.large.length; at += pieceLimit {
+			n := min(r.large.length-at, pieceLimit)
+			if n > len(a.piece) {
+				a.piece = make([]byte, pieceLimit)
+			}
+			r.large.piece(a.piece[:n], at)
+			if err := a.writeAt(a.piece[:n], &written); err != nil {
+				return written, err
+			}
 		}
 	}
 	return written, nil
 }
 
-// settle publishes the written records from..to. A large record whose caller
-// left during the write is written again from its copy, since its bytes may
-// have changed meanwhile; one that was given up becomes a void frame.
+// writeAt writes p behind what was written since the active offset.
+func (a *active) writeAt(p []byte, written *int64) error {
+	n, err := a.file.WriteAt(p, a.offset+*written)
+	*written += int64(n)
+	if err != nil {
+		a.broken = reasonOf(err) != ReasonNoSpace
+	}
+	return err
+}
+
+// settle publishes the written records from..to. A large one that was given up
+// during the write becomes a void frame.
 func (s *Spool) settle(b *batch, from, to int) {
 	s.mu.Lock()
 	b.through = to
-	var again []*pendingRecord
+	var void []*pendingRecord
 	for i := from; i < to && len(b.large) > 0; i++ {
-		r := &b.recs[i]
-		if r.large != nil && r.size > 0 && (r.large.given || r.large.copied != nil && !r.large.stable) {
-			again = append(again, r)
+		if r := &b.recs[i]; r.large != nil && r.size > 0 && r.large.given {
+			void = append(void, r)
 		}
 	}
 	s.mu.Unlock()
-	for _, r := range again {
-		r.err = s.rewrite(b, r)
+	for _, r := range void {
+		r.err = s.voidFrame(b.buf[r.at:r.at+frameHeader], r.pos.Offset)
 	}
 	s.mu.Lock()
 	s.active.seg.end = s.active.offset
@@ -210,18 +230,11 @@ func (s *Spool) settle(b *batch, from, to int) {
 	s.mu.Unlock()
 }
 
-// rewrite puts a record's final bytes where it was written before.
-func (s *Spool) rewrite(b *batch, r *pendingRecord) error {
-	head := b.buf[r.at : r.at+frameHeader]
-	if r.large.given {
-		head[3] |= flagVoid
-		sealHeader(head, s.active.seg.seed, r.pos.Offset)
-	}
-	_, err := s.active.file.WriteAt(head, r.pos.Offset)
-	if err == nil && !r.large.given {
-		_, err = s.active.file.WriteAt(r.large.copied, r.pos.Offset+frameHeader)
-	}
-	if err != nil {
+// voidFrame marks the frame at offset as one that readers pass over.
+func (s *Spool) voidFrame(head []byte, offset int64) error {
+	head[3] |= flagVoid
+	sealHeader(head, s.active.seg.seed, offset)
+	if _, err := s.active.file.WriteAt(head, offset); err != nil {
 		return &AppendError{Reason: reasonOf(err), Err: err}
 	}
 	return nil
@@ -278,10 +291,11 @@ func (s *Spool) finish(b *batch) {
 // countLocked counts one finished record, and adds it to losses if its caller
 // was told that it would still be written.
 func (s *Spool) countLocked(losses []Loss, b *batch, r *pendingRecord) []Loss {
+	if r.large != nil && r.large.given {
+		return losses // counted when it was given up
+	}
 	if r.err == nil {
-		if r.large == nil || !r.large.given {
-			s.stats.appends++
-		}
+		s.stats.appends++
 		return losses
 	}
 	reason := ReasonIO
