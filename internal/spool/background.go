@@ -85,6 +85,7 @@ func (s *Spool) checkFree() {
 	free, err := s.hooks.free(s.cfg.Dir)
 	low = low || err == nil && free < int64(s.cfg.MinFree)
 	s.mu.Lock()
+	low = low || !s.ballast // it may have been given up meanwhile
 	changed := low != s.lowDisk
 	if low || changed || s.pressed {
 		s.retireLocked()

@@ -55,6 +55,8 @@ func (s *Spool) replace(path string, data []byte) error {
 // dropBallast gives its room back, and says whether there was any. Records are
 // refused at the same time, or they would take it.
 func (s *Spool) dropBallast() bool {
+	s.ballastMu.Lock()
+	defer s.ballastMu.Unlock()
 	s.mu.Lock()
 	had := s.ballast
 	s.ballast = false
@@ -65,6 +67,8 @@ func (s *Spool) dropBallast() bool {
 
 // makeBallast says whether the ballast is there, and makes it if there is room.
 func (s *Spool) makeBallast() bool {
+	s.ballastMu.Lock()
+	defer s.ballastMu.Unlock()
 	s.mu.Lock()
 	had := s.ballast
 	s.mu.Unlock()

@@ -7,8 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -177,7 +179,7 @@ func TestFullDiskIsDelivered(t *testing.T) {
 		if diff := cmp.Diff(want, deliver(t, s, len(want))); diff != "" {
 			t.Errorf("restart %v: records (-want +got):\n%s", restart, diff)
 		}
-		for deadline := time.Now().Add(20 * time.Second); ; {
+		for deadline := time.Now().Add(2 * time.Minute); ; {
 			if _, err := s.Append(t.Context(), 2, []byte(strings.Repeat("y", 4096))); err == nil {
 				break
 			}
@@ -193,4 +195,38 @@ func TestFullDiskIsDelivered(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// TestBallastGoesWhileFreeSpaceIsLookedAt: records are refused from then on,
+// although the look began before.
+func TestBallastGoesWhileFreeSpaceIsLookedAt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s *spool.Spool
+		var looks, full atomic.Bool
+		free := func(string) (int64, error) {
+			if !looks.CompareAndSwap(true, false) {
+				return 1 << 40, nil
+			}
+			full.Store(true) // the ballast is there still
+			return 1 << 20, s.SaveMeta("edges", []byte("from one to two"))
+		}
+		cfg := small(t.TempDir())
+		s, err := spool.OpenOnSmall(cfg, spool.CreateFile, free, func(path string, data []byte) error {
+			if full.CompareAndSwap(true, false) {
+				return syscall.ENOSPC
+			}
+			return spool.WriteFile(path, data)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		looks.Store(true)
+		appendOne(t, s, 1, "the syncer looks after it")
+		time.Sleep(cfg.FsyncInterval)
+		synctest.Wait()
+		if _, err := s.Append(t.Context(), 1, []byte("x")); !isFull(err, spool.ReasonMinFree) {
+			t.Errorf("append after the ballast was given up: %v", err)
+		}
+	})
 }

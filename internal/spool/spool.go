@@ -65,7 +65,8 @@ type Spool struct {
 
 	active *active // the writer's
 
-	ackMu      sync.Mutex // one Ack at a time; taken before mu
+	ackMu      sync.Mutex // one Ack at a time; taken before ballastMu and mu
+	ballastMu  sync.Mutex // keeps the flag and the file of the ballast together; taken before mu
 	quarantine quarantine
 
 	// mu guards everything below, and the marked fields of segment, batch

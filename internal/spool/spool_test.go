@@ -36,7 +36,7 @@ func small(dir string) spool.Config {
 	c.SegmentBytes = 64 * record.KiB
 	c.MaxBytes = 64 * record.MiB
 	c.MinFree = 0
-	c.MaxWait = 10 * time.Second // a busy machine is not a stalled disk
+	c.MaxWait = time.Minute // a busy machine is not a stalled disk
 	return c
 }
 
