@@ -7,7 +7,9 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"os"
 	"slices"
+	"strings"
 
 	"docket/internal/capture"
 	"docket/internal/config"
@@ -58,15 +60,25 @@ func checkProxy(file string, getenv func(string) string) error {
 	copies := captureSection{Config: capture.DefaultConfig(), Spool: spool.DefaultConfig()}
 	sections := map[string]any{"proxy": &forward, "capture": &copies}
 	known := []string{"store", "judge", "rubrics", "rules", "evaluator"}
-	if err := config.Load(config.File(file, getenv), getenv, nil, sections, known); err != nil {
+	environ := slices.DeleteFunc(os.Environ(), func(e string) bool { // the rest is the evaluator's to judge
+		return !strings.HasPrefix(e, "DOCKET_PROXY_") && !strings.HasPrefix(e, "DOCKET_CAPTURE_")
+	})
+	if err := config.Load(config.File(file, getenv), getenv, environ, sections, known); err != nil {
 		return err
 	}
+	forward = forward.WithUpstream(getenv("DOCKET_UPSTREAM"), getenv("DOCKET_UPSTREAM_KEY"))
 	return errors.Join(
-		config.Validate(map[string]any{"proxy": &forward, "capture": &copies.Config}),
+		config.Validate(map[string]any{"proxy": checked{func() error { return proxy.Check(forward) }}, "capture": &copies.Config}),
 		config.Validate(map[string]any{"capture.spool": &copies.Spool}),
 		copies.ValidateSpool(copies.Spool.SegmentBytes, copies.Spool.MaxBytes),
 	)
 }
+
+// checked is a section with a check of its own.
+type checked struct{ check func() error }
+
+// Validate calls the check.
+func (c checked) Validate() error { return c.check() }
 
 // migrate creates and updates the tables once.
 func migrate(ctx context.Context, args []string, getenv func(string) string, stdout io.Writer) error {

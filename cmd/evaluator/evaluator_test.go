@@ -332,6 +332,39 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestCheckOfTheProxy: what the proxy would refuse at its start is said here,
+// whether the file says it or the environment.
+func TestCheckOfTheProxy(t *testing.T) {
+	ca := filepath.Join(t.TempDir(), "none.pem")
+	for name, c := range map[string]struct{ text, env, want string }{
+		"right":            {"", "DOCKET_UPSTREAM=http://127.0.0.1:8000/v1", ""},
+		"upstream":         {"", "DOCKET_UPSTREAM=ftp://u:fake-pw@host", "proxy.upstreams.openai.base_url"},
+		"upstream's key":   {"", "DOCKET_UPSTREAM_KEY=fake-pw in two words", "proxy.upstreams.openai.key"},
+		"variable":         {"", "DOCKET_PROXY_LISTEN=here", "proxy.listen"},
+		"unknown variable": {"", "DOCKET_PROXY_LISSTEN=here", "DOCKET_PROXY_LISSTEN"},
+		"preset":           {"proxy: {upstreams: {a: {preset: opnai}}}", "", "proxy.upstreams.a.preset"},
+		"file":             {"proxy: {upstreams: {a: {preset: vllm, tls: {ca_file: " + ca + "}}}}", "", "proxy.upstreams.a.tls.ca_file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			variable, value, _ := strings.Cut(c.env, "=")
+			if variable != "" {
+				t.Setenv(variable, value)
+			}
+			var out bytes.Buffer
+			err := run(t.Context(), []string{"check", "--config", write(t, c.text)}, os.Getenv, &out)
+			if c.want == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			if err == nil || strings.Count(err.Error(), c.want) != 1 || strings.Contains(err.Error(), "fake-pw") {
+				t.Errorf("got %v, want an error with %q once", err, c.want)
+			}
+		})
+	}
+}
+
 // Rule 44: one property for each criterion.
 func TestRule44CheckWarnsOfCriteriaWithSeveralProperties(t *testing.T) {
 	got, err := printed(t, env(), "check", "--config", write(t, strings.Replace(settingsText, "The reply apologises.", "The reply apologises and is brief. It has no links.", 1)))

@@ -69,9 +69,7 @@ func loadSettings(args []string, getenv func(string) string, stdout io.Writer) (
 	s.store.DSN = cmp.Or(*dsn, s.store.DSN)
 	s.capture.Spool.Dir = cmp.Or(*dir, s.capture.Spool.Dir)
 	s.capture.Environment = cmp.Or(s.capture.Environment, getenv("DOCKET_ENVIRONMENT"))
-	if base := cmp.Or(*upstream, getenv("DOCKET_UPSTREAM")); base != "" {
-		s.proxy = s.proxy.WithUpstream(base)
-	}
+	s.proxy = s.proxy.WithUpstream(cmp.Or(*upstream, getenv("DOCKET_UPSTREAM")), getenv("DOCKET_UPSTREAM_KEY"))
 	return s, config.Validate(sections)
 }
 

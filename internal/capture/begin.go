@@ -13,6 +13,8 @@ type Begin struct {
 	Level         string // the route's capture level, "" for the default of the settings
 	ServerAddress string // host of the upstream
 	ServerPort    int
+	Project       string // of the caller's key, which wins over the header; "" for none
+	Key           string // name of that key
 
 	Method       string
 	Path         string // as the client sent it, without the query

@@ -15,6 +15,7 @@ const (
 	HeaderProject        = "Docket-Project"         // which project's tables and rules the call belongs to
 	HeaderSources        = "Docket-Sources"         // what the answer may rest on, for the judge; JSON or text, up to 8 KiB
 	HeaderMetadataPrefix = "Docket-Metadata-"       // Docket-Metadata-<name>: kept as attribute metadata.<name>
+	HeaderKey            = "Docket-Key"             // a gateway key, beside a key for the upstream
 	HeaderInternal       = "Docket-Internal"        // set on Docket's own calls: recorded as such and never judged
 	HeaderInferenceID    = "Docket-Inference-Id"    // response header, when the proxy is told to send it
 )

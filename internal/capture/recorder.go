@@ -185,6 +185,7 @@ func (r *Recorder) Begin(b Begin) *Exchange {
 	}
 	h := &x.head
 	r.cfg.identify(h, b.Header)
+	h.Project = orElse(bounded(b.Project, maxValueBytes), h.Project)
 	if level == record.CaptureOff {
 		r.gap(h.Project, record.GapCaptureOff, 0, "")
 		x.off = true
@@ -250,6 +251,9 @@ func attributes(b Begin) []string {
 		if len(kv) < 4*maxListEntries {
 			kv = append(kv, "baggage."+bounded(name, maxValueBytes), bounded(value, maxValueBytes))
 		}
+	}
+	if b.Key != "" {
+		kv = append(kv, "docket.key", b.Key)
 	}
 	sortPairs(kv)
 	return kv

@@ -23,7 +23,7 @@ func aliases() map[string]string {
 // ownVariables are read by the commands themselves, or by tests and tools.
 func ownVariables() []string {
 	return []string{
-		"DOCKET_CONFIG", "DOCKET_LIBCHDB", "DOCKET_UPSTREAM", "DOCKET_ENVIRONMENT",
+		"DOCKET_CONFIG", "DOCKET_LIBCHDB", "DOCKET_UPSTREAM", "DOCKET_UPSTREAM_KEY", "DOCKET_ENVIRONMENT",
 		"DOCKET_JUDGE_BACKEND", "DOCKET_JUDGE_URL", "DOCKET_JUDGE_MODEL", "DOCKET_JUDGE_KEY",
 	}
 }

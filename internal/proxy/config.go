@@ -1,11 +1,11 @@
 package proxy
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -28,11 +28,12 @@ const DefaultPrefix = "/v1"
 type Config struct {
 	Listen         string   `yaml:"listen" doc:"address that clients call"`
 	OpsListen      string   `yaml:"ops_listen" doc:"address of /livez, /readyz and /metrics; empty for none"`
-	AllowRemote    bool     `yaml:"allow_remote" doc:"allow addresses that other machines can reach; the proxy asks for no key of its own"`
+	AllowRemote    bool     `yaml:"allow_remote" doc:"allow addresses that other machines can reach without keys, and for ops_listen"`
 	AllowedHosts   []string `yaml:"allowed_hosts" doc:"host names that requests may carry besides localhost and loopback addresses"`
 	AllowedOrigins []string `yaml:"allowed_origins" doc:"origins whose pages may call the proxy from a browser, such as http://localhost:3000"`
 
-	Upstreams map[string]Upstream `yaml:"upstreams" doc:"where calls go, by name"`
+	Keys      map[string]GatewayKey `yaml:"keys" doc:"gateway keys, by name: with them clients must show one"`
+	Upstreams map[string]Upstream   `yaml:"upstreams" doc:"where calls go, by name"`
 
 	Propagate         string   `yaml:"propagate" doc:"on sends our traceparent upstream; off leaves the client's headers as they are"`
 	KeepBaggage       []string `yaml:"keep_baggage" doc:"members of the W3C baggage header that are recorded"`
@@ -49,38 +50,9 @@ type Config struct {
 	MaxIdlePerHost    int             `yaml:"max_idle_per_host" doc:"idle connections kept to each upstream"`
 }
 
-// Upstream is one place to send calls to.
-type Upstream struct {
-	Prefix   string `yaml:"prefix" doc:"path prefix of its calls; it is replaced by the path of base_url"`
-	BaseURL  string `yaml:"base_url" doc:"http or https URL; without a path, a version at the end of the prefix (v1) is kept"`
-	API      string `yaml:"api" doc:"wire format hint: openai, anthropic, ollama; empty to tell from the path"`
-	Provider string `yaml:"provider" doc:"gen_ai.provider.name; empty to tell from the API"`
-	Capture  string `yaml:"capture" doc:"full, metadata or off; empty for capture.level"`
-
-	SetHeaders    map[string]record.Secret `yaml:"set_headers" doc:"fields that are set on each call, such as a key"`
-	RemoveHeaders []string                 `yaml:"remove_headers" doc:"fields that are removed from each call"`
-	CAFile        string                   `yaml:"ca_file" doc:"PEM file of certificates to trust besides the system's"`
-
-	Timeouts Timeouts `yaml:"timeouts"`
-}
-
-// Timeouts are the limits of one call's phases. 0 is no limit. There is no
-// limit on the whole.
-type Timeouts struct {
-	Connect   time.Duration `yaml:"connect" doc:"name lookup, connection and TLS"`
-	Header    time.Duration `yaml:"header" doc:"from the request being sent to the head of the answer"`
-	FirstByte time.Duration `yaml:"first_byte" doc:"from the head to the first byte of the body"`
-	Idle      time.Duration `yaml:"idle" doc:"between two reads of the body, and without progress while sending"`
-}
-
-// SetDefaults fills a new upstream before its settings are read.
-func (u *Upstream) SetDefaults() {
-	u.Timeouts = Timeouts{Connect: 10 * time.Second, Header: 30 * time.Minute, FirstByte: 10 * time.Minute, Idle: 10 * time.Minute}
-}
-
 // DefaultConfig forwards /v1 to OpenAI.
 func DefaultConfig() Config {
-	openai := Upstream{Prefix: DefaultPrefix, BaseURL: "https://api.openai.com/v1", API: "openai"}
+	openai := Upstream{Preset: "openai", Prefix: DefaultPrefix}
 	openai.SetDefaults()
 	return Config{
 		Listen:            "127.0.0.1:8080",
@@ -98,35 +70,43 @@ func DefaultConfig() Config {
 	}
 }
 
-// WithUpstream sends DefaultPrefix to base. What else is set for that prefix
-// stays.
-func (c Config) WithUpstream(base string) Config {
+// WithUpstream sends DefaultPrefix to base, with key if there is one. Empty
+// values, and what else is set for that prefix, stay.
+func (c Config) WithUpstream(base, key string) Config {
+	if base == "" && key == "" {
+		return c
+	}
+	name, u := "default", Upstream{Prefix: DefaultPrefix, API: apiOpenAI}
+	u.SetDefaults()
+	for other, have := range c.Upstreams {
+		if have.resolved().Prefix == DefaultPrefix {
+			name, u = other, have
+		}
+	}
+	u.BaseURL = cmp.Or(base, u.BaseURL)
+	if key != "" {
+		u.Key = record.NewSecret(key)
+	}
 	c.Upstreams = maps.Clone(c.Upstreams)
 	if c.Upstreams == nil {
 		c.Upstreams = map[string]Upstream{}
 	}
-	for name, u := range c.Upstreams {
-		if u.Prefix == DefaultPrefix {
-			u.BaseURL = base
-			c.Upstreams[name] = u
-			return c
-		}
-	}
-	u := Upstream{Prefix: DefaultPrefix, BaseURL: base, API: "openai"}
-	u.SetDefaults()
-	c.Upstreams["default"] = u
+	c.Upstreams[name] = u
 	return c
 }
 
 // Validate says which setting is wrong and what is allowed.
 func (c Config) Validate() error {
-	if err := listenable("listen", c.Listen, c.AllowRemote); err != nil {
+	if err := listenable("listen", c.Listen, c.AllowRemote || len(c.Keys) > 0, "set proxy.keys, or proxy.allow_remote: true"); err != nil {
 		return err
 	}
 	if c.OpsListen != "" {
-		if err := listenable("ops_listen", c.OpsListen, c.AllowRemote); err != nil {
+		if err := listenable("ops_listen", c.OpsListen, c.AllowRemote, "set proxy.allow_remote: true"); err != nil {
 			return err
 		}
+	}
+	if err := c.validateKeys(); err != nil {
+		return err
 	}
 	for _, o := range c.AllowedOrigins {
 		u, err := url.Parse(o)
@@ -157,54 +137,15 @@ func (c Config) Validate() error {
 	return c.validateUpstreams()
 }
 
-func (c Config) validateUpstreams() error {
-	prefixes := map[string]string{}
-	for _, name := range slices.Sorted(maps.Keys(c.Upstreams)) {
-		u := c.Upstreams[name]
-		if err := u.validate(); err != nil {
-			return fmt.Errorf("upstreams.%s.%w", name, err)
-		}
-		if other, ok := prefixes[u.Prefix]; ok {
-			return fmt.Errorf("upstreams.%s.prefix: %q: is the prefix of upstreams.%s already", name, u.Prefix, other)
-		}
-		prefixes[u.Prefix] = name
-	}
-	return nil
-}
-
-func (u Upstream) validate() error {
-	if !strings.HasPrefix(u.Prefix, "/") || len(u.Prefix) < 2 || strings.HasSuffix(u.Prefix, "/") || strings.ContainsAny(u.Prefix, "?#% \t") {
-		return fmt.Errorf("prefix: %q: must be a path such as /v1, without a slash at its end", u.Prefix)
-	}
-	// The error must not show the URL: it may hold a password or a key.
-	base, err := url.Parse(u.BaseURL)
-	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Hostname() == "" || base.Fragment != "" || base.User != nil {
-		return fmt.Errorf("base_url: must be a URL such as https://api.openai.com/v1, with http or https and a host, without user, password and fragment")
-	}
-	if !slices.Contains([]string{"", record.CaptureFull, record.CaptureMetadata, record.CaptureOff}, u.Capture) {
-		return fmt.Errorf("capture: %q: must be full, metadata, off or empty", u.Capture)
-	}
-	for _, name := range slices.Concat(slices.Collect(maps.Keys(u.SetHeaders)), u.RemoveHeaders) {
-		if name == "" || strings.ContainsAny(name, " :\t\r\n") {
-			return fmt.Errorf("set_headers, remove_headers: %q: must be a field name", name)
-		}
-	}
-	t := u.Timeouts
-	if min(t.Connect, t.Header, t.FirstByte, t.Idle) < 0 {
-		return fmt.Errorf("timeouts: must be 0s (no limit) or more")
-	}
-	return nil
-}
-
 // listenable refuses an address that other machines can reach unless that is
 // allowed.
-func listenable(key, addr string, remote bool) error {
+func listenable(key, addr string, remote bool, how string) error {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return fmt.Errorf("%s: %q: must be HOST:PORT, such as 127.0.0.1:8080", key, addr)
 	}
 	if !remote && !isLoopback(host) {
-		return fmt.Errorf("%s: %q can be reached from other machines: listen on 127.0.0.1, or set proxy.allow_remote: true", key, addr)
+		return fmt.Errorf("%s: %q can be reached from other machines: listen on 127.0.0.1, or %s", key, addr, how)
 	}
 	return nil
 }

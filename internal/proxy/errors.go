@@ -89,7 +89,7 @@ func describe(err error) string {
 		return "no TLS connection to the upstream could be made"
 	case errors.As(err, &op) && op.Op == "dial":
 		return "no connection to the upstream could be made"
-	case errors.Is(err, errReplay), errors.Is(err, errStatus), errors.Is(err, errClient):
+	case errors.Is(err, errReplay), errors.Is(err, errStatus), errors.Is(err, errClient), errors.Is(err, errProxy):
 		return err.Error()
 	case errors.Is(err, context.Canceled):
 		return errClient.Error()

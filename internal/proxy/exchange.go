@@ -22,6 +22,7 @@ type exchange struct {
 	in     *http.Request // as net/http made it
 	target target
 	rest   string // of the path, after the prefix
+	caller caller
 	span   spanContext
 	start  time.Time
 	record *capture.Exchange
@@ -44,12 +45,12 @@ type exchange struct {
 }
 
 // forward serves one call of a route.
-func (s *Server) forward(w http.ResponseWriter, r *http.Request, rt *route, t target, rest string) {
+func (s *Server) forward(w http.ResponseWriter, r *http.Request, rt *route, t target, rest string, c caller) {
 	control := http.NewResponseController(w)
 	// Without it, an answer that comes before the request was read is cut
 	// (golang/go#40747). HTTP/1.0 clients get it too.
 	_ = control.EnableFullDuplex() // only a foreign ResponseWriter has none
-	x := s.newExchange(w, r, rt, t, rest)
+	x := s.newExchange(w, r, rt, t, rest, c)
 	x.writer.control = control
 	s.metrics.begin(rt.name)
 	s.calls.Add(1)
@@ -75,16 +76,16 @@ func (s *Server) forward(w http.ResponseWriter, r *http.Request, rt *route, t ta
 	proxy.ServeHTTP(x.writer, x.call)
 }
 
-func (s *Server) newExchange(w http.ResponseWriter, r *http.Request, rt *route, t target, rest string) *exchange {
-	x := &exchange{server: s, route: rt, in: r, target: t, rest: rest, span: newSpanContext(r.Header), start: time.Now()}
+func (s *Server) newExchange(w http.ResponseWriter, r *http.Request, rt *route, t target, rest string, c caller) *exchange {
+	x := &exchange{server: s, route: rt, in: r, target: t, rest: rest, caller: c, span: newSpanContext(r.Header), start: time.Now()}
 	dropInventedCacheControl(r.Header)
 	x.followClient()
 	x.writer = &responseWriter{ResponseWriter: w, request: r, onHead: x.head, onError: x.draining.more}
 	x.watch = &watch{limits: rt.config.Timeouts, expired: x.cancel, release: x.releaseHead, flushHead: x.writer.flushHead, reading: x.waitingForClient, start: x.start}
 	x.record = s.recorder.Begin(capture.Begin{
 		Upstream: rt.name, API: rt.config.API, Provider: rt.config.Provider, Level: rt.config.Capture,
-		ServerAddress: rt.host, ServerPort: rt.port,
-		Method: r.Method, Path: t.path, UpstreamPath: rt.basePath + rest, RawQuery: rt.withQuery(t),
+		ServerAddress: rt.host, ServerPort: rt.port, Project: c.project, Key: c.key,
+		Method: r.Method, Path: t.path, UpstreamPath: rt.basePath + rest, RawQuery: rt.withQuery(t, rt.basePath+rest),
 		Header: rt.withSecrets(r.Header), ContentLength: r.ContentLength,
 		TraceID: x.span.traceID, SpanID: x.span.serverID, ParentSpanID: x.span.parentID,
 		UpstreamSpanID: x.span.clientID, TraceFlags: x.span.flags, TraceState: x.span.state,

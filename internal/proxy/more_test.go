@@ -62,7 +62,7 @@ func TestTLSUpstream(t *testing.T) {
 	if err := os.WriteFile(file, cert, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := start(t, up.URL, func(_ *proxy.Config, u *proxy.Upstream) { u.CAFile = file })
+	p := start(t, up.URL, func(_ *proxy.Config, u *proxy.Upstream) { u.TLS.CAFile = file })
 	c := dial(t, p.addr)
 	for i := range 30 {
 		if i%3 == 2 {
@@ -83,8 +83,8 @@ func TestTLSUpstream(t *testing.T) {
 		t.Errorf("untrusted: got %d %s", res.Status(), res.Body)
 	}
 	for file, want := range map[string]string{filepath.Join(t.TempDir(), "none"): "no such file", "more_test.go": "no PEM"} {
-		_, err := proxy.New(config(up.URL, func(_ *proxy.Config, u *proxy.Upstream) { u.CAFile = file }), proxy.Options{})
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "upstreams.test.ca_file") {
+		_, err := proxy.New(config(up.URL, func(_ *proxy.Config, u *proxy.Upstream) { u.TLS.CAFile = file }), proxy.Options{})
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "upstreams.test.tls.ca_file") {
 			t.Errorf("%s: got %v", file, err)
 		}
 	}

@@ -136,13 +136,14 @@ func (s *sink) Write(_ context.Context, b record.Batch) error {
 // recorded is a proxy whose records can be read back.
 type recorded struct {
 	*proxied
-	spool *memorySpool
+	spool  *memorySpool
+	stored record.Batch // by rows
 }
 
 func startRecorded(t *testing.T, c proxy.Config) *recorded {
 	t.Helper()
 	spool := newMemorySpool()
-	return &recorded{startWith(t, c, spool), spool}
+	return &recorded{proxied: startWith(t, c, spool), spool: spool}
 }
 
 // rows waits for n inferences, after which the proxy is stopped.
@@ -162,6 +163,7 @@ func (r *recorded) rows(t *testing.T, n int) record.Batch {
 	if len(out.batch.Inferences) != n {
 		t.Fatalf("%d rows, want %d", len(out.batch.Inferences), n)
 	}
+	r.stored = out.batch
 	return out.batch
 }
 

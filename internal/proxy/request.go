@@ -14,7 +14,7 @@ const docketPrefix = capture.HeaderPrefix
 // removed hop-by-hop fields; what it changed beyond that is put back.
 func (x *exchange) rewrite(pr *httputil.ProxyRequest) {
 	out, in := pr.Out, x.in
-	out.URL = x.route.upstreamURL(x.rest, x.target)
+	out.URL = x.route.upstreamURL(x.rest, x.route.onward(x.target, x.caller))
 	out.Host = "" // of the URL
 	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
 		if v, ok := in.Header[name]; ok && !namedByConnection(in.Header, name) {
@@ -33,6 +33,7 @@ func (x *exchange) rewrite(pr *httputil.ProxyRequest) {
 			out.Header["Tracestate"] = []string{x.span.state}
 		}
 	}
+	x.route.authorize(out.Header, x.route.basePath+x.rest, x.caller)
 	for _, name := range x.route.config.RemoveHeaders {
 		out.Header.Del(name)
 	}

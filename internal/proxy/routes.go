@@ -15,7 +15,7 @@ import (
 // newRouter serves what no upstream has the prefix of, on the clients' address.
 func (s *Server) newRouter() *gin.Engine {
 	e := newEngine()
-	e.GET("/livez", s.live)
+	e.GET(livePath, s.live)
 	var prefixes []string
 	for _, rt := range s.routes {
 		prefixes = append(prefixes, rt.config.Prefix)
@@ -32,7 +32,7 @@ func (s *Server) newRouter() *gin.Engine {
 // OpsHandler serves health and metrics, for an address of its own.
 func (s *Server) OpsHandler() http.Handler {
 	e := newEngine()
-	e.GET("/livez", s.live)
+	e.GET(livePath, s.live)
 	e.GET("/readyz", s.ready)
 	if s.options.Gatherer != nil {
 		e.GET("/metrics", gin.WrapH(promhttp.HandlerFor(s.options.Gatherer, promhttp.HandlerOpts{})))

@@ -40,6 +40,7 @@ type Server struct {
 	routes   []*route
 	router   *gin.Engine
 	guard    *guard
+	keys     *keyring
 	metrics  *metrics
 	buffers  *buffers
 	silent   *log.Logger
@@ -69,10 +70,11 @@ func New(c Config, o Options) (*Server, error) {
 	}
 	s := &Server{
 		config: c, recorder: o.Recorder, log: o.Log, options: o, routes: routes, buffers: pool,
-		guard: g, metrics: newMetrics(o.Registerer), silent: log.New(io.Discard, "", 0),
+		guard: g, keys: newKeyring(c.Keys), metrics: newMetrics(o.Registerer), silent: log.New(io.Discard, "", 0),
 		kill: make(chan struct{}),
 	}
 	s.router = s.newRouter()
+	warn(s.log, routes)
 	return s, nil
 }
 
@@ -88,13 +90,16 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	// Before gin's router, which redirects, swallows 1xx answers and knows only
 	// some methods.
-	if t, ok := targetOf(r); ok {
-		if rt, rest := s.route(t); rt != nil {
-			s.forward(w, r, rt, t, rest)
-			return
-		}
+	t, ok := targetOf(r)
+	rt, rest := s.route(t)
+	c, admitted := s.admit(w, r, rt, t)
+	switch {
+	case !admitted:
+	case ok && rt != nil:
+		s.forward(w, r, rt, t, rest, c)
+	default:
+		s.router.ServeHTTP(w, r)
 	}
-	s.router.ServeHTTP(w, r)
 }
 
 // recovered logs a panic and cuts the connection. http.ErrAbortHandler is no

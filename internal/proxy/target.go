@@ -20,6 +20,8 @@ type route struct {
 	basePath  string // encoded, without a slash at its end
 	host      string
 	port      int
+	plain     string // path below which nothing is added to the query
+	forward   bool   // through an HTTP proxy that gets absolute targets
 	set       http.Header
 	transport *http.Transport
 }
@@ -37,25 +39,41 @@ var version = regexp.MustCompile(`^v[0-9]+[a-z0-9]*$`)
 func newRoutes(c Config, pool *buffers) ([]*route, error) {
 	var routes []*route
 	for _, name := range slices.Sorted(maps.Keys(c.Upstreams)) {
-		u := c.Upstreams[name]
-		base, err := url.Parse(u.BaseURL)
+		rt, err := newRoute(name, c.Upstreams[name].resolved(), c.MaxIdlePerHost, pool)
 		if err != nil {
-			return nil, u.validate()
+			return nil, fmt.Errorf("upstreams.%s.%w", name, err)
 		}
-		rt := &route{name: name, config: u, base: base, basePath: basePath(base, u.Prefix), host: base.Hostname(), set: http.Header{}}
-		rt.port, _ = strconv.Atoi(cmp.Or(base.Port(), map[string]string{"http": "80", "https": "443"}[base.Scheme]))
-		for k, v := range u.SetHeaders {
-			rt.set.Set(k, v.Reveal())
-		}
-		roots, err := trusted(u.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("upstreams.%s.ca_file: %w", name, err)
-		}
-		rt.transport = newTransport(u.Timeouts, c.MaxIdlePerHost, pool, roots)
 		routes = append(routes, rt)
 	}
 	slices.SortStableFunc(routes, func(a, b *route) int { return cmp.Compare(len(b.config.Prefix), len(a.config.Prefix)) })
 	return routes, nil
+}
+
+func newRoute(name string, u Upstream, maxIdle int, pool *buffers) (*route, error) {
+	base, err := url.Parse(u.BaseURL)
+	if err != nil {
+		return nil, u.validate()
+	}
+	preset, _ := presetNamed(u.Preset)
+	rt := &route{
+		name: name, config: u, base: base, basePath: basePath(base, u.Prefix), host: base.Hostname(),
+		plain: preset.Plain, set: http.Header{},
+	}
+	rt.port, _ = strconv.Atoi(cmp.Or(base.Port(), map[string]string{"http": "80", "https": "443"}[base.Scheme]))
+	for k, v := range u.SetHeaders {
+		rt.set.Set(k, v.Reveal())
+	}
+	security, err := u.TLS.client()
+	if err != nil {
+		return nil, fmt.Errorf("tls.%w", err)
+	}
+	via, err := httpProxyOf(u.HTTPProxy.Reveal(), base)
+	if err != nil {
+		return nil, err
+	}
+	rt.forward = via != nil && base.Scheme == "http" && via.Scheme != "socks5"
+	rt.transport = newTransport(u.Timeouts, maxIdle, pool, security, via)
+	return rt, nil
 }
 
 // basePath is what replaces the prefix. A base URL without a path keeps the
@@ -63,7 +81,7 @@ func newRoutes(c Config, pool *buffers) ([]*route, error) {
 // /v1 with http://host goes to http://host/v1.
 func basePath(base *url.URL, prefix string) string {
 	p := strings.TrimSuffix(base.EscapedPath(), "/")
-	last := prefix[strings.LastIndexByte(prefix, '/')+1:]
+	last := lastSegment(prefix)
 	if p == "" && version.MatchString(last) {
 		return "/" + last
 	}
@@ -104,41 +122,33 @@ func (s *Server) route(t target) (*route, string) {
 	return nil, ""
 }
 
-// withSecrets is a client's header together with the values that the settings
-// send upstream. Recording masks what stands in Authorization, wherever an
-// answer repeats it.
-func (rt *route) withSecrets(h http.Header) http.Header {
-	if len(rt.set) == 0 {
-		return h
+// withQuery is a client's query together with that of the base URL, and with
+// what the settings add to calls that lack it.
+func (rt *route) withQuery(t target, path string) string {
+	parts := make([]string, 0, 2+len(rt.config.Query))
+	if rt.base.RawQuery != "" {
+		parts = append(parts, rt.base.RawQuery)
 	}
-	out := maps.Clone(h)
-	all := slices.Clip(out["Authorization"])
-	for name, v := range rt.set {
-		if !isPlain(name) {
-			all = append(all, v...)
+	if t.query != "" || len(rt.config.Query) == 0 {
+		parts = append(parts, t.query)
+	}
+	if rt.plain == "" || !strings.HasPrefix(path, rt.plain) {
+		for _, name := range slices.Sorted(maps.Keys(rt.config.Query)) {
+			if !hasParam(t.query, name) {
+				parts = append(parts, url.QueryEscape(name)+"="+url.QueryEscape(rt.config.Query[name]))
+			}
 		}
 	}
-	out["Authorization"] = all
-	return out
+	query := strings.Join(parts, "&")
+	if rt.base.RawQuery != "" {
+		return strings.TrimSuffix(query, "&")
+	}
+	return query
 }
 
-// isPlain lists fields that are often set and never hold a credential. Their
-// values are words that stand in conversations, too.
-func isPlain(name string) bool {
-	switch name {
-	case "Accept", "Anthropic-Beta", "Anthropic-Version", "Content-Type", "Http-Referer", "Openai-Beta", "Openai-Organization",
-		"Openai-Project", "Referer", "User-Agent", "X-Title":
-		return true
-	}
-	return false
-}
-
-// withQuery is a client's query together with that of the base URL.
-func (rt *route) withQuery(t target) string {
-	if rt.base.RawQuery == "" {
-		return t.query
-	}
-	return strings.TrimSuffix(rt.base.RawQuery+"&"+t.query, "&")
+func hasParam(query, name string) bool {
+	_, found := dropParams(query, func(n string) bool { return n == name })
+	return found
 }
 
 // upstreamURL is a URL that net/http writes as exactly path and query.
@@ -146,6 +156,8 @@ func (rt *route) upstreamURL(rest string, t target) *url.URL {
 	u := &url.URL{Scheme: rt.base.Scheme, Host: rt.base.Host}
 	path := rt.basePath + rest
 	switch {
+	case rt.forward:
+		u.Opaque = "//" + rt.base.Host + cmp.Or(path, "/") // in absolute form
 	case path == "":
 		u.Opaque = "/"
 	case strings.HasPrefix(path, "//"):
@@ -159,7 +171,7 @@ func (rt *route) upstreamURL(rest string, t target) *url.URL {
 	default:
 		u.Opaque = path
 	}
-	u.RawQuery = rt.withQuery(t)
+	u.RawQuery = rt.withQuery(t, path)
 	u.ForceQuery = t.hasQuery && u.RawQuery == ""
 	return u
 }

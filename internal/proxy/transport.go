@@ -3,12 +3,9 @@ package proxy
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"sync"
 	"time"
 )
@@ -19,7 +16,7 @@ const bufferSize = 32 << 10
 // request and decodes nothing in an answer. A connection may be opened in the
 // background after its call is over; that ends a little later than the limit of
 // a call, whose own timer says what happened.
-func newTransport(t Timeouts, maxIdle int, pool *buffers, roots *x509.CertPool) *http.Transport {
+func newTransport(t Timeouts, maxIdle int, pool *buffers, security *tls.Config, via *url.URL) *http.Transport {
 	limit := t.Connect
 	if limit > 0 {
 		limit += time.Second
@@ -28,7 +25,13 @@ func newTransport(t Timeouts, maxIdle int, pool *buffers, roots *x509.CertPool) 
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	return &http.Transport{
-		Proxy: tunnel,
+		Proxy: http.ProxyURL(via),
+		OnProxyConnectResponse: func(_ context.Context, _ *url.URL, _ *http.Request, res *http.Response) error {
+			if res.StatusCode != http.StatusOK {
+				return errProxy
+			}
+			return nil
+		},
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			c, err := dialer.DialContext(ctx, network, addr)
 			if err != nil {
@@ -37,7 +40,7 @@ func newTransport(t Timeouts, maxIdle int, pool *buffers, roots *x509.CertPool) 
 			return newConn(c, pool), nil
 		},
 		Protocols:              protocols,
-		TLSClientConfig:        &tls.Config{RootCAs: roots},
+		TLSClientConfig:        security,
 		TLSHandshakeTimeout:    limit,
 		MaxIdleConnsPerHost:    maxIdle,
 		IdleConnTimeout:        90 * time.Second,
@@ -46,34 +49,6 @@ func newTransport(t Timeouts, maxIdle int, pool *buffers, roots *x509.CertPool) 
 		WriteBufferSize:        bufferSize,
 		MaxResponseHeaderBytes: 4 << 20,
 	}
-}
-
-// trusted adds the certificates of a file to the system's. nil is the system's.
-func trusted(file string) (*x509.CertPool, error) {
-	if file == "" {
-		return nil, nil
-	}
-	pem, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	pool, err := x509.SystemCertPool()
-	if err != nil {
-		return nil, err
-	}
-	if !pool.AppendCertsFromPEM(pem) {
-		return nil, errors.New("there is no PEM certificate in the file")
-	}
-	return pool, nil
-}
-
-// tunnel uses HTTPS_PROXY and NO_PROXY of the environment for https upstreams.
-// A forward proxy for plain http would need the target rewritten.
-func tunnel(r *http.Request) (*url.URL, error) {
-	if r.URL.Scheme != "https" {
-		return nil, nil
-	}
-	return http.ProxyFromEnvironment(r)
 }
 
 // buffers hands out copy buffers to httputil.ReverseProxy.
