@@ -20,7 +20,7 @@ import (
 )
 
 // patience is how long a test waits for what must come at once.
-const patience = 10 * time.Second
+const patience = 30 * time.Second
 
 // proxied is a running proxy and what it logged.
 type proxied struct {

@@ -62,6 +62,8 @@ func startRelay(t *testing.T) *relay {
 }
 
 func (r *relay) serveProxy(w http.ResponseWriter, req *http.Request) {
+	r.tunnels.Add(1) // before the connection is taken over, up to where Close waits
+	defer r.tunnels.Done()
 	auth := req.Header.Get("Proxy-Authorization")
 	if req.Method != http.MethodConnect {
 		req.Header.Del("Proxy-Authorization")

@@ -61,7 +61,7 @@ func TestDoubleSlashWithoutBasePath(t *testing.T) {
 
 func TestAbsoluteFormAndLongestPrefix(t *testing.T) {
 	t.Parallel()
-	up := upstreamtest.Start(t, upstreamtest.AnswerAndClose(plainAnswer))
+	up := upstreamtest.Start(t, upstreamtest.Answer(plainAnswer))
 	c := config(up.URL()+"/short", nil)
 	long := c.Upstreams["test"]
 	long.Prefix, long.BaseURL = "/v1/special", up.URL()+"/long"
