@@ -95,15 +95,43 @@ func (e *explainer) explain() {
 	for _, l := range e.detail.Labels {
 		e.printf("label: %s says %s of %s%s\n", l.Annotator, l.Label, l.Criterion, behind(": ", l.Comment))
 	}
+	for _, f := range e.detail.Feedback {
+		e.printf("feedback %s: %s%s%s%s\n", f.ID, orNone(f.Label), scored(f.Score), behind(", by ", f.User), behind(": ", f.Comment))
+	}
 	if len(e.settings.rules) == 0 {
 		e.printf("stopped at: judging is on\n")
 	}
+}
+
+func scored(score *float64) string {
+	if score == nil {
+		return ""
+	}
+	return fmt.Sprintf(", score %g", *score)
+}
+
+// withFeedback is the candidate that a piece of feedback made: one that the rule
+// is about, if there is one.
+func withFeedback(c record.Candidate, rule sampling.Rule, list []record.Feedback) record.Candidate {
+	for _, f := range list {
+		with := evaluate.FeedbackCandidate(c, f)
+		if rule.Decide(with).Matched {
+			return with
+		}
+		if !c.HasFeedback() {
+			c = with
+		}
+	}
+	return c
 }
 
 // rule goes through the gates of one rule.
 func (e *explainer) rule(rule sampling.Rule) {
 	inf := e.detail.Inference
 	c := evaluate.CandidateOf(inf)
+	if rule.AboutFeedback() {
+		c = withFeedback(c, rule, e.detail.Feedback)
+	}
 	e.printf("rule %s, rubric %s\n", rule.Name, rule.Rubric)
 	if reason := sampling.Eligible(c, rule.Eligibility()); reason != "" {
 		e.stopped("eligible", reason+": "+eligibilityText(reason))

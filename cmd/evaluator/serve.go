@@ -53,7 +53,7 @@ func serve(ctx context.Context, args []string, getenv func(string) string, stdou
 	}
 	page, err := query.New(s.evaluator.API, query.Options{
 		Store: db, Log: log, JudgingOff: s.judgingOff(),
-		Labels: db, Criteria: s.criteria(),
+		Labels: db, Feedback: db, Criteria: s.criteria(),
 		Metrics: promhttp.HandlerFor(reg, promhttp.HandlerOpts{}),
 	})
 	if err != nil {
@@ -63,7 +63,8 @@ func serve(ctx context.Context, args []string, getenv func(string) string, stdou
 	if err := servePage(ctx, g, s.evaluator.API.Listen, page, log); err != nil {
 		return err
 	}
-	g.Go(func() error { return judgeForever(ctx, s, db, loop, log) })
+	linker := &evaluate.Linker{Store: db, Poll: s.evaluator.Poll, Log: log}
+	g.Go(func() error { return judgeForever(ctx, s, db, loop, linker, log) })
 	if j != nil {
 		g.Go(func() error { j.Probe(ctx); return nil })
 	}
@@ -104,18 +105,20 @@ func newLoop(s *settings, db *store.Store, out *export, reg prometheus.Registere
 	return loop, j, err
 }
 
-// judgeForever waits for the store and then runs the loop.
-func judgeForever(ctx context.Context, s *settings, db *store.Store, loop *evaluate.Loop, log *slog.Logger) error {
+// judgeForever waits for the store and then runs the loop, if there is one, and
+// links feedback.
+func judgeForever(ctx context.Context, s *settings, db *store.Store, loop *evaluate.Loop, linker *evaluate.Linker, log *slog.Logger) error {
 	if s.store.AutoMigrate {
 		if err := migrateForever(ctx, db, log); err != nil {
 			return err
 		}
 	}
-	if loop == nil {
-		<-ctx.Done()
-		return nil
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return linker.Run(ctx) })
+	if loop != nil {
+		g.Go(func() error { return loop.Run(ctx) })
 	}
-	return loop.Run(ctx)
+	return g.Wait()
 }
 
 // migrateForever tries until the tables are there: the store may start later.

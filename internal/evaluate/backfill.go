@@ -18,6 +18,8 @@ type BackfillStore interface {
 	Inferences(ctx context.Context, f record.InferenceFilter) ([]record.Inference, error)
 	InferenceBodies(ctx context.Context, ids []string) (map[string]record.Body, error)
 	Verdicts(ctx context.Context, f record.VerdictFilter) ([]record.Verdict, error)
+	// Feedback returns each piece of feedback once, newest first.
+	Feedback(ctx context.Context, f record.FeedbackFilter) ([]record.Feedback, error)
 	// WriteVerdicts replaces verdicts of the same id that were judged earlier.
 	WriteVerdicts(ctx context.Context, calls []record.JudgeCall, verdicts []record.Verdict) error
 	WriteSpans(ctx context.Context, token string, spans []record.Span) error
@@ -88,7 +90,11 @@ func (b Backfill) Run(ctx context.Context) (BackfillCount, error) {
 }
 
 func (b Backfill) page(ctx context.Context, rows []record.Inference, n *BackfillCount) error {
-	chosen := b.choose(rows, n)
+	feedback, err := b.feedback(ctx, rows)
+	if err != nil {
+		return err
+	}
+	chosen := b.choose(rows, feedback, n)
 	if len(chosen) == 0 {
 		return nil
 	}
@@ -128,13 +134,38 @@ func (b Backfill) page(ctx context.Context, rows []record.Inference, n *Backfill
 	return nil
 }
 
-// choose applies the rule.
-func (b Backfill) choose(rows []record.Inference, n *BackfillCount) []unit {
+// feedback returns what was said about inferences, by their ids, when the rule
+// asks for it.
+func (b Backfill) feedback(ctx context.Context, rows []record.Inference) (map[string][]record.Feedback, error) {
+	out := map[string][]record.Feedback{}
+	if !b.Rule.AboutFeedback() {
+		return out, nil
+	}
+	ids := make([]string, len(rows))
+	for i, inf := range rows {
+		ids[i] = inf.ID
+	}
+	list, err := b.Store.Feedback(ctx, record.FeedbackFilter{InferenceIDs: ids, Limit: maxVerdicts})
+	for _, f := range list {
+		out[f.InferenceID] = append(out[f.InferenceID], f)
+	}
+	return out, err
+}
+
+// choose applies the rule. One about feedback takes an inference that has any
+// that it matches.
+func (b Backfill) choose(rows []record.Inference, feedback map[string][]record.Feedback, n *BackfillCount) []unit {
 	var out []unit
 	for _, inf := range rows {
 		n.Seen++
 		c := CandidateOf(inf)
 		d := b.Rule.Decide(c)
+		for _, f := range feedback[inf.ID] {
+			if !d.Matched {
+				c = FeedbackCandidate(c, f)
+				d = b.Rule.Decide(c)
+			}
+		}
 		switch {
 		case sampling.Eligible(c, b.Rule.Eligibility()) != "":
 			n.NotEligible++
@@ -171,10 +202,8 @@ func (b Backfill) withoutJudged(ctx context.Context, units []unit, n *BackfillCo
 			v, ok := known[id]
 			again := b.Retry && v.Outcome == record.OutcomeInconclusive
 			missing, highest = missing || !ok || again, max(highest, v.InclusionP)
-			if ok && v.InclusionP < u.decision.InclusionP {
-				v.InclusionP, v.Rule = u.decision.InclusionP, u.rule.Name
-				v.JudgedAt = v.JudgedAt.Add(time.Microsecond) // the later one replaces the other
-				low = append(low, v)
+			if r, lower := raise(v, u); ok && lower {
+				low = append(low, r)
 			}
 		}
 		if missing {

@@ -17,7 +17,18 @@ import (
 // history is a fake store with inferences that were recorded before.
 type history struct {
 	*fakeStore
-	rows []record.Inference // newest first
+	rows     []record.Inference // newest first
+	feedback []record.Feedback
+}
+
+func (h *history) Feedback(_ context.Context, f record.FeedbackFilter) ([]record.Feedback, error) {
+	var out []record.Feedback
+	for _, r := range h.feedback {
+		if slices.Contains(f.InferenceIDs, r.InferenceID) {
+			out = append(out, r)
+		}
+	}
+	return out, nil
 }
 
 func (h *history) Inferences(_ context.Context, f record.InferenceFilter) ([]record.Inference, error) {
@@ -154,5 +165,26 @@ func TestBackfillStopsAtItsBudgetAndGoesOn(t *testing.T) {
 	}
 	if most := j.most(); most != 1 {
 		t.Errorf("one inference was judged %d times", most)
+	}
+}
+
+func TestBackfillByARuleAboutFeedback(t *testing.T) {
+	h, j := recorded(4), newFakeJudge()
+	h.feedback = []record.Feedback{
+		{ID: "a", InferenceID: id(1), Label: "up"},
+		{ID: "b", InferenceID: id(1), Label: "down"},
+		{ID: "c", InferenceID: id(2), Label: "up"},
+	}
+	n, err := evaluate.Backfill{Store: h, Judge: j, Rule: complaints(), Concurrency: 2}.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(evaluate.BackfillCount{Seen: 4, NotMatched: 3, Judged: 1}, n); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, v := range h.verdicts {
+		if v.InferenceID != id(1) || v.Stratum != record.StratumFeedback || v.Rule != "complaints" {
+			t.Errorf("verdict %+v", v)
+		}
 	}
 }

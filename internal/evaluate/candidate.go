@@ -24,3 +24,9 @@ func CandidateOf(inf record.Inference) record.Candidate {
 		Internal: inf.Internal, ToolStep: inf.ToolStep,
 	}
 }
+
+// FeedbackCandidate is the candidate that feedback makes of an inference.
+func FeedbackCandidate(c record.Candidate, f record.Feedback) record.Candidate {
+	c.FeedbackID, c.FeedbackLabel, c.FeedbackScore, c.FeedbackSource = f.ID, f.Label, f.Score, f.Source
+	return c
+}

@@ -26,7 +26,9 @@ func TestCandidateOfTakesEverything(t *testing.T) {
 		}
 	}
 	inf.Time = inf.Time.AddDate(1, 0, 0)
-	c := reflect.ValueOf(evaluate.CandidateOf(inf))
+	score := 0.5
+	with := evaluate.FeedbackCandidate(evaluate.CandidateOf(inf), record.Feedback{ID: "f", Label: "up", Score: &score, Source: "web"})
+	c := reflect.ValueOf(with)
 	for i := range c.NumField() {
 		name := c.Type().Field(i).Name
 		if c.Field(i).IsZero() && name != "InsertedAt" && name != "Shard" {

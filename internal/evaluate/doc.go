@@ -13,6 +13,11 @@
 //   - A rubric judges a candidate once, also when several of its rules choose it:
 //     the rule with the highest rate is noted, with the probability that any of
 //     the rules chooses it.
+//   - Feedback makes an inference a candidate again, for the rules with a filter
+//     on feedback and for no other; each of them decides about it once, however
+//     often feedback comes. What was judged before is not judged again: its
+//     verdicts get the probability that any of the rules chooses it. While an
+//     inference is being judged by a rubric, a second unit for the same waits.
 //   - A judge that fails, hangs or answers nonsense does not stop the loop: the
 //     judge turns it into inconclusive verdicts. A store that is away stops it
 //     only until the store is back.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"docket/internal/record"
+	"docket/internal/sampling"
 )
 
 // epochLength is the period that one epoch row covers.
@@ -32,8 +33,12 @@ func newEpochs(instance string) *epochs {
 	return &epochs{instance: instance, counts: make(map[epochKey]uint64)}
 }
 
-func (e *epochs) add(c record.Candidate, rule, reason string, threshold uint64) {
-	k := epochKey{c.Time.UTC().Truncate(epochLength), c.Project, rule, c.Stratum, reason, threshold}
+func (e *epochs) add(c record.Candidate, rule sampling.Rule, reason string, threshold uint64) {
+	stratum := c.Stratum
+	if rule.AboutFeedback() {
+		stratum = record.StratumFeedback
+	}
+	k := epochKey{c.Time.UTC().Truncate(epochLength), c.Project, rule.Name, stratum, reason, threshold}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.counts[k]++

@@ -34,6 +34,7 @@ type fakeStore struct {
 	poison     string // an inference whose verdicts are refused
 	writes     int
 	rereads    int
+	refreshed  []time.Time
 }
 
 type place struct {
@@ -95,6 +96,12 @@ func (f *fakeStore) InferencesByID(_ context.Context, ids []string) (map[string]
 	out := map[string]record.Inference{}
 	for _, id := range ids {
 		out[id] = record.Inference{ID: id, Complete: true}
+	}
+	for _, c := range f.candidates {
+		if inf, ok := out[c.InferenceID]; ok {
+			inf.Time = c.Time
+			out[c.InferenceID] = inf
+		}
 	}
 	return out, f.state()
 }
@@ -167,6 +174,37 @@ func (f *fakeStore) LoadCursor(_ context.Context, name string) (time.Time, strin
 	return f.cursors[name].at, f.cursors[name].id, f.state()
 }
 
+func (f *fakeStore) FeedbackCandidates(_ context.Context, ids []string) ([]record.Candidate, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []record.Candidate
+	for _, c := range f.candidates {
+		if c.HasFeedback() && slices.Contains(ids, c.InferenceID) {
+			out = append(out, c)
+		}
+	}
+	return out, f.state()
+}
+
+func (f *fakeStore) Verdicts(_ context.Context, filter record.VerdictFilter) ([]record.Verdict, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []record.Verdict
+	for _, v := range f.verdicts {
+		if slices.Contains(filter.InferenceIDs, v.InferenceID) && v.Rubric == filter.Rubric {
+			out = append(out, v)
+		}
+	}
+	return out, f.state()
+}
+
+func (f *fakeStore) RefreshQuality(_ context.Context, since, _ time.Time) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.refreshed = append(f.refreshed, since)
+	return f.state()
+}
+
 // judged lists the inferences that have a verdict.
 func (f *fakeStore) judged() []string {
 	f.mu.Lock()
@@ -185,6 +223,7 @@ type fakeJudge struct {
 	asked map[string]int
 	units []judge.Unit
 	hang  bool // until the context ends
+	slow  time.Duration
 	fails bool // answers with an inconclusive verdict
 }
 
@@ -198,15 +237,18 @@ func (f *fakeJudge) Judge(ctx context.Context, rubric string, u judge.Unit) judg
 	f.mu.Lock()
 	f.asked[u.Inference.ID]++
 	f.units = append(f.units, u)
-	hang, fails := f.hang, f.fails
+	hang, fails, slow := f.hang, f.fails, f.slow
 	f.mu.Unlock()
+	if slow > 0 {
+		time.Sleep(slow)
+	}
 	if hang {
 		<-ctx.Done()
 	}
 	var r judge.Result
 	for i, id := range f.VerdictIDs(rubric, u) {
 		v := record.Verdict{
-			ID: id, InferenceID: u.Inference.ID, Rubric: rubric, Criterion: fmt.Sprint("c", i), Outcome: record.OutcomePass,
+			ID: id, Time: u.Inference.Time, InferenceID: u.Inference.ID, Rubric: rubric, Criterion: fmt.Sprint("c", i), Outcome: record.OutcomePass,
 			Rule: u.Rule, Stratum: u.Stratum, InclusionP: u.InclusionP, Origin: u.Origin,
 		}
 		if fails {

@@ -33,6 +33,13 @@ type Store interface {
 	WriteVerdicts(ctx context.Context, calls []record.JudgeCall, verdicts []record.Verdict) error
 	WriteSpans(ctx context.Context, token string, spans []record.Span) error
 	WriteEpochs(ctx context.Context, rows []record.Epoch) error
+	// FeedbackCandidates returns the candidates that feedback made of these
+	// inferences.
+	FeedbackCandidates(ctx context.Context, inferenceIDs []string) ([]record.Candidate, error)
+	// Verdicts returns each verdict once, as it was last written.
+	Verdicts(ctx context.Context, f record.VerdictFilter) ([]record.Verdict, error)
+	// RefreshQuality computes the hourly sums of verdicts again.
+	RefreshQuality(ctx context.Context, since, until time.Time) error
 	// SaveCursor and LoadCursor keep a place by name; the zero time says that
 	// none is saved.
 	SaveCursor(ctx context.Context, name string, at time.Time, id string) error
@@ -69,6 +76,7 @@ type Loop struct {
 	opts   Options
 	shards []uint8
 	epochs *epochs
+	flight *flight
 	meter  *meter
 }
 
@@ -88,7 +96,7 @@ func New(config Config, opts Options) (*Loop, error) {
 	if err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
-	return &Loop{config: config, opts: opts, shards: shards, epochs: newEpochs(opts.Instance), meter: m}, nil
+	return &Loop{config: config, opts: opts, shards: shards, epochs: newEpochs(opts.Instance), flight: newFlight(), meter: m}, nil
 }
 
 // cursorName is the same for the same part of the shards, so that a replica
@@ -155,11 +163,16 @@ type unit struct {
 	decision  sampling.Decision
 	inference record.Inference
 	body      *record.Body
+
+	raise  bool             // not to be judged: only what is judged already is looked at
+	raised []record.Verdict // verdicts that get a higher probability; nothing is judged
 }
 
 // result is a judged unit.
 type result struct {
-	place place
+	place  place
+	key    flightKey
+	raised bool // the verdicts are known, only their probability is not
 	judge.Result
 }
 
@@ -182,6 +195,9 @@ func (l *Loop) work(ctx context.Context, units <-chan unit, results chan<- resul
 }
 
 func (l *Loop) judge(ctx context.Context, u unit) result {
+	if len(u.raised) > 0 {
+		return result{place: placeOf(u.candidate), key: u.key(), raised: true, Result: judge.Result{Verdicts: u.raised}}
+	}
 	started := l.opts.Now()
 	var body record.Body
 	if u.body != nil {
@@ -192,7 +208,7 @@ func (l *Loop) judge(ctx context.Context, u unit) result {
 	asked.Rule, asked.Stratum, asked.InclusionP = u.rule.Name, u.decision.Stratum, u.decision.InclusionP
 	r := l.opts.Judge.Judge(ctx, u.rule.Rubric, asked)
 	l.meter.judged(l.opts.Now().Sub(started))
-	return result{place: placeOf(u.candidate), Result: r}
+	return result{place: placeOf(u.candidate), key: u.key(), Result: r}
 }
 
 func placeOf(c record.Candidate) place { return place{c.InsertedAt, c.InferenceID} }

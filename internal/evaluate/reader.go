@@ -2,10 +2,8 @@ package evaluate
 
 import (
 	"context"
-	"slices"
 	"time"
 
-	"docket/internal/judge"
 	"docket/internal/record"
 	"docket/internal/sampling"
 )
@@ -23,13 +21,15 @@ type reader struct {
 	counted place     // at the start: what is up to here is counted already
 	counts  []counted // of the page that is being handled
 	swept   time.Time // when the overlap was looked through last
+	waiting []unit    // the same inference is being judged by the same rubric
 }
 
 // counted is what a rule said about a candidate.
 type counted struct {
-	candidate    record.Candidate
-	rule, reason string
-	threshold    uint64
+	candidate record.Candidate
+	rule      sampling.Rule
+	reason    string
+	threshold uint64
 }
 
 func (l *Loop) newReader(t *tracker, counted place) *reader {
@@ -50,6 +50,9 @@ func (r *reader) run(ctx context.Context, units chan<- unit) error {
 			return err
 		}
 		r.seen.forget(r.tracker.high.at.Add(-2 * r.config.Overlap))
+		if err := r.again(ctx, units); err != nil {
+			return err
+		}
 		if full {
 			continue
 		}
@@ -96,29 +99,74 @@ func (r *reader) page(ctx context.Context, units chan<- unit) (full bool, err er
 func (r *reader) count() {
 	for _, c := range r.counts {
 		r.epochs.add(c.candidate, c.rule, c.reason, c.threshold)
-		r.meter.decided(c.rule, c.reason)
+		r.meter.decided(c.rule.Name, c.reason)
 	}
 	r.counts = r.counts[:0]
 }
 
 // handle decides about candidates and sends on what is to be judged.
 func (r *reader) handle(ctx context.Context, rows []record.Candidate, units chan<- unit) error {
-	var chosen []unit
-	for _, c := range rows {
-		if r.seen.add(placeOf(c)) {
-			chosen = append(chosen, r.decide(c)...)
-		}
-	}
-	chosen, err := r.withoutJudged(ctx, chosen)
+	earlier, err := r.earlierFeedback(ctx, rows)
 	if err != nil {
 		return err
 	}
-	if err := r.fetch(ctx, chosen); err != nil {
+	var chosen []unit
+	for _, c := range rows {
+		if !r.seen.add(placeOf(c), c.FeedbackID) {
+			continue
+		}
+		for _, u := range r.decide(c, earlier(c)) {
+			if r.flight.begin(u.key()) {
+				chosen = append(chosen, u)
+				continue
+			}
+			r.tracker.begin(placeOf(c))
+			r.waiting = append(r.waiting, u)
+		}
+	}
+	if chosen, err = r.prepare(ctx, chosen); err != nil {
 		return err
 	}
 	for _, u := range chosen {
 		r.tracker.begin(placeOf(u.candidate))
 	}
+	return send(ctx, chosen, units)
+}
+
+// again sends on units that waited until the same inference was judged.
+func (r *reader) again(ctx context.Context, units chan<- unit) error {
+	var free, waiting []unit
+	for _, u := range r.waiting {
+		if r.flight.begin(u.key()) {
+			free = append(free, u)
+		} else {
+			waiting = append(waiting, u)
+		}
+	}
+	r.waiting = waiting
+	chosen, err := r.prepare(ctx, free)
+	if err != nil {
+		return err
+	}
+	for _, u := range chosen {
+		r.tracker.begin(placeOf(u.candidate))
+	}
+	for _, u := range free { // they were begun when they began to wait
+		r.tracker.done(placeOf(u.candidate))
+	}
+	return send(ctx, chosen, units)
+}
+
+// prepare leaves out what is judged already, and reads what to judge.
+func (r *reader) prepare(ctx context.Context, units []unit) ([]unit, error) {
+	units, err := r.withoutJudged(ctx, units)
+	if err != nil {
+		return nil, err
+	}
+	return units, r.fetch(ctx, units)
+}
+
+func send(ctx context.Context, chosen []unit, units chan<- unit) error {
 	for _, u := range chosen {
 		select {
 		case units <- u:
@@ -129,90 +177,38 @@ func (r *reader) handle(ctx context.Context, rows []record.Candidate, units chan
 	return nil
 }
 
-// decide applies every rule, counts what it says, and returns the units to judge.
-func (r *reader) decide(c record.Candidate) []unit {
-	count := func(rule, reason string, threshold uint64) {
-		if r.counted.before(placeOf(c)) {
-			r.counts = append(r.counts, counted{c, rule, reason, threshold})
+// earlierFeedback returns what tells the feedback that stands before a candidate
+// on the same inference.
+func (r *reader) earlierFeedback(ctx context.Context, rows []record.Candidate) (func(record.Candidate) []record.Candidate, error) {
+	var ids []string
+	for _, c := range rows {
+		if c.HasFeedback() {
+			ids = append(ids, c.InferenceID)
 		}
 	}
-	var out []unit
-	matched := map[string][]sampling.Decision{} // by rubric
-	for _, rule := range r.opts.Rules {
-		if reason := sampling.Eligible(c, rule.Eligibility()); reason != "" {
-			count(rule.Name, reason, 0)
-			continue
-		}
-		d := rule.Decide(c)
-		if !d.Matched {
-			continue // the rule is not about it
-		}
-		matched[rule.Rubric] = append(matched[rule.Rubric], d)
-		switch {
-		case !d.Sampled:
-			count(rule.Name, d.Reason, d.Threshold)
-		case c.InsertedAt.Before(r.opts.Now().Add(-r.config.MaxAge)):
-			count(rule.Name, ReasonExpired, d.Threshold)
-		default:
-			count(rule.Name, d.Reason, d.Threshold)
-			out = append(out, unit{candidate: c, rule: rule, decision: d})
+	byID := map[string][]record.Candidate{}
+	if len(ids) > 0 {
+		err := retry(ctx, r.opts.Log, "read feedback", func(ctx context.Context) error {
+			found, err := r.opts.Store.FeedbackCandidates(ctx, ids)
+			clear(byID)
+			for _, c := range found {
+				byID[c.InferenceID] = append(byID[c.InferenceID], c)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
-	return onePerRubric(out, matched)
-}
-
-// onePerRubric lets a rubric judge a candidate once, whatever number of its
-// rules chose it. The rule with the highest rate stays, with the probability
-// that any of those that matched chooses the candidate.
-func onePerRubric(chosen []unit, matched map[string][]sampling.Decision) []unit {
-	var out []unit
-	for _, u := range chosen {
-		i := slices.IndexFunc(out, func(o unit) bool { return o.rule.Rubric == u.rule.Rubric })
-		switch {
-		case i < 0:
-			out = append(out, u)
-		case u.decision.InclusionP > out[i].decision.InclusionP:
-			out[i] = u
-		}
-	}
-	for i := range out {
-		out[i].decision.InclusionP = sampling.Union(matched[out[i].rule.Rubric])
-	}
-	return out
-}
-
-// ReasonExpired is the reason in epochs for what was sampled and is too old.
-const ReasonExpired = "expired"
-
-// withoutJudged leaves out units all of whose verdicts exist.
-func (r *reader) withoutJudged(ctx context.Context, units []unit) ([]unit, error) {
-	if len(units) == 0 {
-		return nil, nil
-	}
-	ids := make([][]string, len(units))
-	var all []string
-	for i, u := range units {
-		ids[i] = r.opts.Judge.VerdictIDs(u.rule.Rubric, judge.Unit{Inference: inferenceOf(u.candidate)})
-		all = append(all, ids[i]...)
-	}
-	var judged map[string]bool
-	err := retry(ctx, r.opts.Log, "look for verdicts", func(ctx context.Context) (err error) {
-		judged, err = r.opts.Store.JudgedIDs(ctx, all)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	var left []unit
-	for i, u := range units {
-		for _, id := range ids[i] {
-			if !judged[id] {
-				left = append(left, u)
-				break
+	return func(c record.Candidate) []record.Candidate {
+		var out []record.Candidate
+		for _, e := range byID[c.InferenceID] {
+			if c.HasFeedback() && (e.InsertedAt.Before(c.InsertedAt) || e.InsertedAt.Equal(c.InsertedAt) && e.FeedbackID < c.FeedbackID) {
+				out = append(out, e)
 			}
 		}
-	}
-	return left, nil
+		return out
+	}, nil
 }
 
 // fetch adds rows and bodies. The drainer writes bodies first, so a candidate

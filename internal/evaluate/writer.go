@@ -12,6 +12,9 @@ const (
 	writeAge   = 500 * time.Millisecond // how long a result waits for others
 	saveEvery  = 5 * time.Second        // cursor and epochs
 	stopBudget = 5 * time.Second        // for the last write when stopped
+
+	// The store computes the hourly sums of the last 48 hours by itself.
+	freshHours = 47 * time.Hour
 )
 
 // writer stores results, and the cursor behind them. It is used by one
@@ -20,12 +23,13 @@ type writer struct {
 	*Loop
 	tracker *tracker
 	pending []result
-	saved   place // the cursor
-	counted place // what is up to here is counted in epochs that are written
+	saved   place              // the cursor
+	counted place              // what is up to here is counted in epochs that are written
+	stale   map[time.Time]bool // older hours that got verdicts: their sums are to be computed again
 }
 
 func (l *Loop) newWriter(t *tracker, counted place) *writer {
-	return &writer{Loop: l, tracker: t, saved: t.high, counted: counted}
+	return &writer{Loop: l, tracker: t, saved: t.high, counted: counted, stale: make(map[time.Time]bool)}
 }
 
 func (w *writer) run(ctx context.Context, results <-chan result) error {
@@ -97,27 +101,33 @@ func (w *writer) write(ctx context.Context, results []result) bool {
 	})
 	switch {
 	case err == nil:
-		w.written(ctx, results, verdicts, spans)
+		w.written(ctx, results, spans)
 		return true
 	case !isRefused(err):
 		return false
 	case len(results) == 1:
 		w.opts.Log.Error("the store refuses the verdicts of a unit for good; they are left out", "inference_id", results[0].place.id, "error", err)
 		w.meter.refused.Inc()
-		w.tracker.done(results[0].place)
+		w.done(results[0])
 		return true
 	}
 	half := len(results) / 2
 	return w.write(ctx, results[:half]) && w.write(ctx, results[half:])
 }
 
-// written tells everybody who wants to know.
-func (w *writer) written(ctx context.Context, results []result, verdicts []record.Verdict, spans []record.Span) {
+// written tells everybody who wants to know. A verdict that only counts for less
+// than before is no news.
+func (w *writer) written(ctx context.Context, results []result, spans []record.Span) {
+	var verdicts []record.Verdict
 	for _, r := range results {
-		w.tracker.done(r.place)
+		w.done(r)
+		w.noteStale(r.Verdicts)
+		if !r.raised {
+			verdicts = append(verdicts, r.Verdicts...)
+		}
 	}
 	w.meter.wrote(verdicts)
-	if w.opts.Verdicts != nil {
+	if w.opts.Verdicts != nil && len(verdicts) > 0 {
 		w.opts.Verdicts(ctx, verdicts)
 	}
 	if w.opts.Spans != nil {
@@ -125,9 +135,35 @@ func (w *writer) written(ctx context.Context, results []result, verdicts []recor
 	}
 }
 
+// done notes that a unit is written.
+func (w *writer) done(r result) {
+	w.flight.done(r.key)
+	w.tracker.done(r.place)
+}
+
+func (w *writer) noteStale(verdicts []record.Verdict) {
+	for _, v := range verdicts {
+		if hour := v.Time.UTC().Truncate(time.Hour); v.Time.Before(w.opts.Now().Add(-freshHours)) {
+			w.stale[hour] = true
+		}
+	}
+}
+
+// refresh has the sums of older hours computed again.
+func (w *writer) refresh(ctx context.Context) {
+	for hour := range w.stale {
+		if err := w.opts.Store.RefreshQuality(ctx, hour, hour.Add(time.Hour)); err != nil {
+			w.opts.Log.Error("refresh hourly sums; trying again", "hour", hour, "error", err)
+			return
+		}
+		delete(w.stale, hour)
+	}
+}
+
 // save writes the epochs and the cursors. A failure is only logged: the next
 // time does it.
 func (w *writer) save(ctx context.Context) {
+	w.refresh(ctx)
 	read := w.tracker.last() // before the counts are taken: none is missed, and only a kill can count a page twice
 	rows := w.epochs.take()
 	if len(rows) > 0 {

@@ -26,7 +26,7 @@ var terminalStates = []string{
 // inferenceFilter reads the filters that the API and the page share.
 func inferenceFilter(values url.Values) (record.InferenceFilter, error) {
 	p := newParams(values, "trace_id", "conversation_id", "response_id", "model", "project", "environment", "operation",
-		"terminal_state", "outcome", "q", "since", "until", "limit", "cursor")
+		"terminal_state", "outcome", "rubric", "criterion", "feedback", "user", "q", "since", "until", "limit", "cursor")
 	f := record.InferenceFilter{
 		TraceID:        p.hexID("trace_id", 32),
 		ConversationID: p.text("conversation_id"),
@@ -37,6 +37,10 @@ func inferenceFilter(values url.Values) (record.InferenceFilter, error) {
 		Operation:      p.text("operation"),
 		TerminalState:  p.oneOf("terminal_state", terminalStates...),
 		Outcome:        p.oneOf("outcome", outcomes...),
+		Rubric:         p.text("rubric"),
+		Criterion:      p.text("criterion"),
+		Feedback:       p.text("feedback"),
+		UserID:         p.text("user"),
 		Text:           p.text("q"),
 		Since:          p.time("since"),
 		Until:          p.time("until"),
@@ -108,12 +112,8 @@ func (s *server) listVerdicts(c *gin.Context) {
 		Until:          p.time("until"),
 		Before:         p.cursor(),
 	}
-	if v := p.text("inference_id"); v != "" {
-		id, err := uuid.Parse(v)
-		if err != nil {
-			p.fail(err)
-		}
-		f.InferenceIDs = []string{id.String()}
+	if id := p.uuid("inference_id"); id != "" {
+		f.InferenceIDs = []string{id}
 	}
 	limit := p.limit()
 	f.Limit = limit + 1

@@ -32,6 +32,7 @@ func templateFuncs() template.FuncMap {
 		"text":     func(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") },
 		"score":    func(p *float64) string { return fmt.Sprintf("%.3f", *p) },
 		"flag":     func(b *bool) bool { return b != nil && *b },
+		"mark":     feedbackMark,
 		"states":   func() []string { return terminalStates },
 		"outcomes": func() []string { return outcomes },
 	}

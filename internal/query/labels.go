@@ -1,14 +1,10 @@
 package query
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"mime"
 	"net/http"
 	"slices"
 	"strings"
@@ -56,25 +52,8 @@ type labelRequest struct {
 
 // postLabel is POST /api/v1/labels.
 func (s *server) postLabel(c *gin.Context) {
-	// A form of another site cannot send this type, whatever its browser is.
-	if kind, _, err := mime.ParseMediaType(c.GetHeader("Content-Type")); err != nil || kind != "application/json" {
-		c.JSON(http.StatusUnsupportedMediaType, newProblem("unsupported_media_type", "send the label as application/json"))
-		return
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, maxLabelBody))
-	if err != nil {
-		c.JSON(http.StatusRequestEntityTooLarge, newProblem("too_large", fmt.Sprintf("a label has at most %d bytes", maxLabelBody)))
-		return
-	}
 	var in labelRequest
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&in); err != nil {
-		c.JSON(s.status(c, badRequest{fmt.Errorf("body: %w", err)}))
-		return
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		c.JSON(s.status(c, badRequest{errors.New("body: more than one JSON value")}))
+	if !s.readJSON(c, "label", maxLabelBody, &in) {
 		return
 	}
 	label, err := s.keepLabel(c, in)

@@ -44,6 +44,7 @@ type callRow struct {
 	record.Inference
 	Asked, Replied string // the beginning of what was said
 	Verdicts       []record.Verdict
+	Feedback       []record.Feedback
 	BodyGone       bool
 }
 
@@ -106,10 +107,14 @@ func (s *server) callRows(c *gin.Context, rows []record.Inference) ([]callRow, e
 	if err != nil {
 		return nil, err
 	}
+	feedback, err := s.feedbackOf(c, ids)
+	if err != nil {
+		return nil, err
+	}
 	out := make([]callRow, len(rows))
 	for i, r := range rows {
 		body, ok := bodies[r.ID]
-		out[i] = callRow{Inference: r, Verdicts: verdicts[r.ID], BodyGone: !ok, Asked: asked(body.Input), Replied: replied(body.Output)}
+		out[i] = callRow{Inference: r, Verdicts: verdicts[r.ID], Feedback: feedback[r.ID], BodyGone: !ok, Asked: asked(body.Input), Replied: replied(body.Output)}
 	}
 	return out, nil
 }

@@ -19,6 +19,7 @@ type turnData struct {
 	Verdicts   []shownVerdict
 	JudgeCalls []record.JudgeCall
 	Labels     []record.Label
+	Feedback   []record.Feedback
 	Form       *labelForm // nil when nobody can label
 }
 
@@ -45,7 +46,7 @@ func (s *server) inferencePage(c *gin.Context) {
 		s.renderError(c, err)
 		return
 	}
-	t := turnData{Inference: d.Inference, Body: d.Body, Verdicts: verdicts[d.Inference.ID], JudgeCalls: d.JudgeCalls, Labels: d.Labels}
+	t := turnData{Inference: d.Inference, Body: d.Body, Verdicts: verdicts[d.Inference.ID], JudgeCalls: d.JudgeCalls, Labels: d.Labels, Feedback: d.Feedback}
 	t.Form = s.labelForm(c, t.ID, d.Verdicts)
 	if d.Body != nil {
 		t.Messages = d.Body.Input
@@ -97,10 +98,14 @@ func (s *server) turns(c *gin.Context, rows []record.Inference) ([]turnData, err
 	if err != nil {
 		return nil, err
 	}
+	feedback, err := s.feedbackOf(c, ids)
+	if err != nil {
+		return nil, err
+	}
 	turns := make([]turnData, len(rows))
 	var above []record.Message // the conversation so far, as the turns above show it
 	for i, r := range rows {
-		turns[i] = turnData{Inference: r, Verdicts: shown[r.ID], Labels: labels[r.ID]}
+		turns[i] = turnData{Inference: r, Verdicts: shown[r.ID], Labels: labels[r.ID], Feedback: feedback[r.ID]}
 		turns[i].Form = s.labelForm(c, r.ID, verdicts[r.ID])
 		body, ok := bodies[r.ID]
 		if !ok {

@@ -106,7 +106,29 @@ func (p *params) limit() int {
 	return n
 }
 
+// uuid reads an id of ours in any letter case.
+func (p *params) uuid(name string) string {
+	v := p.text(name)
+	if v == "" {
+		return ""
+	}
+	id, err := uuid.Parse(v)
+	if err != nil {
+		p.fail(fmt.Errorf("%s: %q: %w", name, v, err))
+	}
+	return id.String()
+}
+
 func (p *params) cursor() record.Cursor {
+	c := p.anyCursor()
+	if c.ID != "" && uuid.Validate(c.ID) != nil {
+		p.fail(fmt.Errorf("cursor: %q is not one that a list returned", p.values.Get("cursor")))
+	}
+	return c
+}
+
+// anyCursor reads a place in a list whose ids may be any text.
+func (p *params) anyCursor() record.Cursor {
 	v := p.values.Get("cursor")
 	if v == "" {
 		return record.Cursor{}
@@ -129,7 +151,7 @@ func parseCursor(s string) (record.Cursor, error) {
 	}
 	micros, id, ok := strings.Cut(string(raw), "/")
 	n, err := strconv.ParseInt(micros, 10, 64)
-	if err != nil || !ok || uuid.Validate(id) != nil {
+	if err != nil || !ok || id == "" {
 		return record.Cursor{}, fmt.Errorf("malformed cursor")
 	}
 	return record.Cursor{Time: time.UnixMicro(n).UTC(), ID: id}, nil

@@ -23,6 +23,10 @@ func (s *server) routes() http.Handler {
 		api.POST("/labels", s.postLabel)
 		e.POST("/inferences/:id/labels", s.postLabelForm)
 	}
+	if s.opts.Feedback != nil {
+		api.GET("/feedback", s.listFeedback)
+		api.POST("/feedback", s.postFeedback)
+	}
 
 	e.GET("/", s.callsPage)
 	e.GET("/calls", s.callsFragment)

@@ -41,6 +41,8 @@ type Options struct {
 	JudgingOff string
 	// Labels keeps what people say about criteria; nil when nobody can.
 	Labels LabelStore
+	// Feedback keeps what users of the application say; nil when nobody can.
+	Feedback FeedbackStore
 	// Criteria names the criteria of the rubrics, which can be labelled also
 	// where they have not been judged.
 	Criteria []string

@@ -24,6 +24,7 @@ type detailView struct {
 	Verdicts        []verdictView     `json:"verdicts"`
 	JudgeCalls      []judgeCallView   `json:"judge_calls"`
 	Labels          []labelView       `json:"labels"`
+	Feedback        []feedbackView    `json:"feedback"`
 }
 
 // replyView is what the model answered in its first choice. A null text says
@@ -87,7 +88,7 @@ func newDetailView(d record.InferenceDetail) detailView {
 		Reply:         replyView{ToolCalls: []toolCallView{}},
 		Choices:       []choiceView{}, Messages: []record.Message{}, Output: []record.Message{},
 		Verdicts: newVerdictViews(byCriterion(d.Verdicts)), JudgeCalls: make([]judgeCallView, len(d.JudgeCalls)),
-		Labels: newLabelViews(d.Labels),
+		Labels: newLabelViews(d.Labels), Feedback: newFeedbackViews(d.Feedback),
 	}
 	for i, c := range d.JudgeCalls {
 		v.JudgeCalls[i] = newJudgeCallView(c)

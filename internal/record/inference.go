@@ -40,6 +40,10 @@ const (
 	StratumError     = "error"      // the call itself failed
 )
 
+// StratumFeedback is the stratum of what a rule with a filter on feedback
+// chose: such a rule draws from calls with that feedback only.
+const StratumFeedback = "feedback"
+
 // Inference is one call to a model (or another exchange on a routed prefix)
 // with its trace: the narrow row, without bodies.
 type Inference struct {

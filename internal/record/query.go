@@ -14,6 +14,10 @@ type InferenceFilter struct {
 	Operation      string
 	TerminalState  string
 	Outcome        string // only inferences with a verdict of this outcome
+	Rubric         string // only inferences with a verdict of this rubric
+	Criterion      string // only inferences with a verdict on this criterion
+	Feedback       string // only inferences with feedback of this label, or FeedbackAny
+	UserID         string
 	Text           string // substring of what was said, without regard to case
 	Since, Until   time.Time
 	Limit          int
@@ -47,7 +51,8 @@ type InferenceDetail struct {
 	Body       *Body // nil when it expired or was not kept
 	Verdicts   []Verdict
 	JudgeCalls []JudgeCall
-	Labels     []Label // newest first
+	Labels     []Label    // newest first
+	Feedback   []Feedback // newest first
 }
 
 // CandidateQuery selects candidates by the time they were inserted, oldest

@@ -79,6 +79,22 @@ type Candidate struct {
 	Undecodable    bool
 	Internal       bool
 	ToolStep       bool
+
+	// The feedback that made the inference a candidate again; all empty in the
+	// candidate that capture makes.
+	FeedbackID     string
+	FeedbackLabel  string
+	FeedbackScore  *float64
+	FeedbackSource string
+}
+
+// HasFeedback says whether feedback made this candidate.
+func (c Candidate) HasFeedback() bool { return c.FeedbackID != "" }
+
+// WithoutFeedback is the candidate as capture made it.
+func (c Candidate) WithoutFeedback() Candidate {
+	c.FeedbackID, c.FeedbackLabel, c.FeedbackScore, c.FeedbackSource = "", "", nil, ""
+	return c
 }
 
 // JudgeCall is one request to a judge about one unit: a run of a rubric has one

@@ -29,6 +29,10 @@
 // leave something out on purpose, filter it out. Units of kind conversation
 // have no strata, since strata differ from turn to turn.
 //
+// A rule with a filter on feedback is about inferences with that feedback and
+// nothing else: it sees an inference when feedback on it arrives, and what it
+// chooses is the stratum "feedback", with its own probability.
+//
 // Whether a candidate can be judged at all ([Eligible]) is a question of its
 // own, asked first, and answered with a reason.
 //

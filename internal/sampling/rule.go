@@ -49,6 +49,8 @@ type Filters struct {
 	Tags           []string `yaml:"tags" doc:"tags, of which the inference has at least one"`
 	Tools          []string `yaml:"tools" doc:"tools, of which the turn called at least one"`
 	Strata         []string `yaml:"strata" doc:"strata of the inference"`
+
+	Feedback *Feedback `yaml:"feedback" doc:"feedback on the inference; a rule with it looks at an inference when feedback arrives; {} is any feedback"`
 }
 
 // SetDefaults fills what a rule may leave out.
@@ -98,7 +100,7 @@ func (f Filters) validate(rule string) error {
 			return fmt.Errorf("rule %q: match.strata %q: want %s", rule, s, listed(strata()))
 		}
 	}
-	return nil
+	return f.Feedback.validate(rule)
 }
 
 func isRate(f float64) bool { return f > 0 && f <= 1 && !math.IsNaN(f) }
@@ -130,7 +132,7 @@ type Decision struct {
 	Value      uint64  // R
 	Threshold  uint64  // T; 0 when the rule does not match
 	InclusionP float64 // probability with which the rule samples such a candidate
-	Stratum    string  // of the candidate
+	Stratum    string  // of the candidate; record.StratumFeedback under a rule about feedback
 	Reason     string  // one of Reason*
 
 	ByConversation bool // R is that of the conversation, not of the trace
@@ -155,7 +157,9 @@ func Union(decisions []Decision) float64 {
 	return 1 - (1-trace)*(1-conversation)
 }
 
-// Decide applies the rule. It depends on the candidate alone.
+// Decide applies the rule. It depends on the candidate alone. A rule with a
+// filter on feedback matches only candidates that feedback made, and other rules
+// only those that capture made.
 func (r Rule) Decide(c record.Candidate) Decision {
 	if !r.Match.match(c) {
 		return Decision{Reason: ReasonNoMatch}
@@ -170,6 +174,9 @@ func (r Rule) Decide(c record.Candidate) Decision {
 	}
 	if r.unit() == UnitConversation && c.ConversationID != "" {
 		d.Value, d.ByConversation = ConversationValue(c.Project, c.ConversationID), true
+	}
+	if r.AboutFeedback() {
+		d.Stratum = record.StratumFeedback
 	}
 	d.InclusionP = Probability(d.Threshold)
 	if d.Value >= d.Threshold {
@@ -206,7 +213,7 @@ func (f Filters) match(c record.Candidate) bool {
 			return false
 		}
 	}
-	return true
+	return f.Feedback.match(c)
 }
 
 // Mismatch names the filters that keep a candidate out, "" when none does.
@@ -216,6 +223,9 @@ func (f Filters) Mismatch(c record.Candidate) string {
 		if len(p.patterns) > 0 && !p.match() {
 			out = append(out, fmt.Sprintf("%s are %s, it has %q", p.key, listed(p.patterns), listed(p.values)))
 		}
+	}
+	if !f.Feedback.match(c) {
+		out = append(out, f.Feedback.mismatch(c))
 	}
 	return strings.Join(out, "; ")
 }

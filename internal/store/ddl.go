@@ -49,6 +49,7 @@ func newDDL(cfg Config, database string) ddl {
 			"verdicts":         "toDateTime(judged_at) + " + interval(cfg.VerdictTTL),
 			"eval_epochs":      inserted(cfg.VerdictTTL),
 			"capture_gaps":     inserted(cfg.VerdictTTL),
+			"feedback":         inserted(cfg.VerdictTTL),
 			"traffic_hourly":   "toDateTime(hour) + " + interval(cfg.VerdictTTL),
 			"quality_hourly":   "toDateTime(hour) + " + interval(cfg.VerdictTTL),
 		},

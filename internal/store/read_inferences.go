@@ -19,7 +19,8 @@ func (s *Store) Inferences(ctx context.Context, f record.InferenceFilter) ([]rec
 		named("id", f.ID), named("project", f.Project), named("environment", f.Environment),
 		named("trace_id", f.TraceID), named("conversation_id", f.ConversationID), named("response_id", f.ResponseID),
 		named("model", f.Model), named("operation", f.Operation), named("terminal_state", f.TerminalState),
-		named("outcome", f.Outcome), named("text", jsonText(f.Text)),
+		named("outcome", f.Outcome), named("rubric", f.Rubric), named("criterion", f.Criterion),
+		named("feedback", f.Feedback), named("user_id", f.UserID), named("text", jsonText(f.Text)),
 		named("before", timeParam(highest(f.Before.Time))), named("before_id", f.Before.ID),
 	}
 	read := func(from, to time.Time, n int) ([]record.Inference, error) {
@@ -60,7 +61,7 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// detailLimit bounds verdicts, labels and judge calls of one inference.
+// detailLimit bounds verdicts, labels, feedback and judge calls of one inference.
 const detailLimit = 1_000
 
 // Inference returns everything about one inference; the error wraps ErrNotFound
@@ -86,6 +87,9 @@ func (s *Store) Inference(ctx context.Context, id string) (record.InferenceDetai
 		return d, err
 	}
 	if d.Labels, err = s.Labels(ctx, record.LabelFilter{InferenceIDs: []string{id}, Limit: detailLimit}); err != nil {
+		return d, err
+	}
+	if d.Feedback, err = s.Feedback(ctx, record.FeedbackFilter{InferenceIDs: []string{id}, Limit: detailLimit}); err != nil {
 		return d, err
 	}
 	d.JudgeCalls, err = s.judgeCalls(ctx, id)

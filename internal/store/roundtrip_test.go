@@ -3,6 +3,7 @@ package store_test
 import (
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -196,7 +197,7 @@ func TestEveryFieldOfACandidateIsThatOfItsInference(t *testing.T) {
 		name := to.Type().Field(i).Name
 		if f := from.FieldByName(name); f.IsValid() {
 			to.Field(i).Set(f)
-		} else if name != "InferenceID" && name != "InsertedAt" && name != "Shard" {
+		} else if name != "InferenceID" && name != "InsertedAt" && name != "Shard" && !strings.HasPrefix(name, "Feedback") {
 			t.Errorf("field %s of a candidate is none of an inference", name)
 		}
 	}

@@ -103,8 +103,8 @@ func TestClusterStatementsParse(t *testing.T) {
 			t.Errorf("%s: %s", path, ast)
 		}
 	}
-	if distributed != 15 {
-		t.Errorf("%d distributed tables, want 15", distributed)
+	if distributed != 16 {
+		t.Errorf("%d distributed tables, want 16", distributed)
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.ttls)) {
 		statement := d.alterTTL(name)
@@ -163,6 +163,7 @@ func TestColumnsAreThoseOfTheTables(t *testing.T) {
 		"eval_epochs":         columnsOf(epochs()),
 		"cursors":             columnsOf(cursors()),
 		"candidates":          columnsOf(candidates()),
+		"feedback":            columnsOf(feedback()),
 		"schema_migrations":   columnsOf(applied()),
 	} {
 		rows := storetest.Exec(t, cfg.DSN, "SELECT name, type FROM system.columns WHERE database = currentDatabase() AND table = '"+name+"' FORMAT TSVRaw")
@@ -216,13 +217,23 @@ func TestRepairAndViewAgree(t *testing.T) {
 	if got := between(string(repair), "now64(6, 'UTC'),", "FROM"); got != view || got == "" {
 		t.Error(cmp.Diff(view, got))
 	}
-	list := between(string(repair), "(", ")")
+	again, err := queryFiles.ReadFile("queries/feedback_candidate.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := between(string(again), "now64(6, 'UTC'),", ", {feedback_id"); got != view {
+		t.Error(cmp.Diff(view, got))
+	}
 	var names []string
 	for _, c := range candidates().columns {
 		names = append(names, c.name)
 	}
-	if want := strings.Join(names, ", "); list != want {
-		t.Error(cmp.Diff(want, list))
+	all := strings.Join(names, ", ")
+	captured, _, _ := strings.Cut(all, ", feedback_id") // capture knows of no feedback
+	for statement, want := range map[string]string{string(repair): captured, string(again): all} {
+		if list := between(statement, "(", ")"); list != want {
+			t.Error(cmp.Diff(want, list))
+		}
 	}
 }
 
@@ -234,10 +245,13 @@ func TestQueryStatements(t *testing.T) {
 	cursor := record.Cursor{Time: time.Unix(1, 0), ID: "i"}
 	allInferences := record.InferenceFilter{
 		ID: "i", Project: "p", Environment: "e", TraceID: "t", ConversationID: "c", ResponseID: "r", Model: "m",
-		Operation: "o", TerminalState: "s", Outcome: "pass", Text: "x", Before: cursor,
+		Operation: "o", TerminalState: "s", Outcome: "pass", Rubric: "r", Criterion: "k", Feedback: "down", UserID: "u", Text: "x", Before: cursor,
 	}
 	allVerdicts := record.VerdictFilter{
 		Project: "p", InferenceIDs: []string{"i"}, TraceID: "t", ConversationID: "c", Rubric: "r", Criterion: "k", Reason: "x", Outcome: "pass", Before: cursor,
+	}
+	allFeedback := record.FeedbackFilter{
+		ID: "f", Project: "p", InferenceIDs: []string{"i"}, TraceID: "t", ResponseID: "r", Label: "l", User: "u", Source: "s", Linked: new(bool), Before: cursor,
 	}
 	rendered := make(map[string]bool)
 	for _, tc := range []struct {
@@ -246,6 +260,14 @@ func TestQueryStatements(t *testing.T) {
 	}{
 		{"inferences", "inferences.sql", map[string]any{"Columns": "...", "F": record.InferenceFilter{}}},
 		{"inferences_all", "inferences.sql", map[string]any{"Columns": "...", "F": allInferences}},
+		{"inferences_of_rubric", "inferences.sql", map[string]any{"Columns": "...", "F": record.InferenceFilter{Rubric: "r", Feedback: record.FeedbackAny}}},
+		{"feedback", "feedback.sql", map[string]any{"Columns": "...", "F": record.FeedbackFilter{}}},
+		{"feedback_all", "feedback.sql", map[string]any{"Columns": "...", "F": allFeedback}},
+		{"feedback_target_inference", "feedback_target.sql", record.Feedback{InferenceID: "i"}},
+		{"feedback_target_response", "feedback_target.sql", record.Feedback{ResponseID: "r"}},
+		{"feedback_target_trace", "feedback_target.sql", record.Feedback{TraceID: "t"}},
+		{"feedback_candidate", "feedback_candidate.sql", nil},
+		{"feedback_candidates", "feedback_candidates.sql", map[string]any{"Columns": "..."}},
 		{"inferences_by_id", "inferences_by_id.sql", map[string]any{"Columns": "..."}},
 		{"verdicts", "verdicts.sql", map[string]any{"Columns": "...", "F": record.VerdictFilter{}}},
 		{"verdicts_all", "verdicts.sql", map[string]any{"Columns": "...", "F": allVerdicts}},
@@ -293,7 +315,7 @@ func TestQueryStatements(t *testing.T) {
 		"inferences": insertSQL(inferences()), "bodies": insertSQL(bodies()), "spans": insertSQL(spans("other.spans")),
 		"verdicts": insertSQL(verdicts()), "judge_calls": insertSQL(judgeCalls()), "gaps": insertSQL(gaps()),
 		"epochs": insertSQL(epochs()), "cursors": insertSQL(cursors()), "applied": insertSQL(applied()),
-		"labels": insertSQL(labels()), "calibration_answers": insertSQL(calibrationAnswers()), "calibrations": insertSQL(calibrations()),
+		"labels": insertSQL(labels()), "feedback": insertSQL(feedback()), "calibration_answers": insertSQL(calibrationAnswers()), "calibrations": insertSQL(calibrations()),
 	} {
 		snapshot(t, "inserts/"+name+".sql", insert)
 	}

@@ -71,7 +71,8 @@ func cursors() table[cursorRow] {
 	}
 }
 
-// candidates is fed by a view of inferences and only read here.
+// candidates is fed by a view of inferences, and by feedback with INSERT ...
+// SELECT; here it is only read.
 func candidates() table[record.Candidate] {
 	type R = record.Candidate
 	return table[R]{
@@ -105,6 +106,10 @@ func candidates() table[record.Candidate] {
 			field("undecodable", "Bool", func(r *R) *bool { return &r.Undecodable }),
 			field("internal", "Bool", func(r *R) *bool { return &r.Internal }),
 			field("tool_step", "Bool", func(r *R) *bool { return &r.ToolStep }),
+			text("feedback_id", func(r *R) *string { return &r.FeedbackID }),
+			word("feedback_label", func(r *R) *string { return &r.FeedbackLabel }),
+			field("feedback_score", "Nullable(Float64)", func(r *R) **float64 { return &r.FeedbackScore }),
+			word("feedback_source", func(r *R) *string { return &r.FeedbackSource }),
 		},
 	}
 }

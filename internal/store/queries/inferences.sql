@@ -4,6 +4,8 @@
 {{if .F.Project}}      AND project = {project:String}{{end}}
 {{if .F.TraceID}}      AND trace_id = {trace_id:String}{{end}}
 {{if .F.ConversationID}}      AND conversation_id = {conversation_id:String}{{end}}
+{{if .F.Rubric}}      AND rubric = {rubric:String}{{end}}
+{{if .F.Criterion}}      AND criterion = {criterion:String}{{end}}
 {{end}}
 SELECT {{.Columns}}
 FROM inferences
@@ -17,6 +19,15 @@ WHERE ts >= {from:DateTime64(6, 'UTC')} AND ts < {to:DateTime64(6, 'UTC')}
 {{if .F.Model}}  AND (request_model = {model:String} OR response_model = {model:String}){{end}}
 {{if .F.Operation}}  AND operation = {operation:String}{{end}}
 {{if .F.TerminalState}}  AND terminal_state = {terminal_state:String}{{end}}
+{{if .F.UserID}}  AND user_id = {user_id:String}{{end}}
+{{if .F.Feedback}}
+  AND inference_id GLOBAL IN (
+    SELECT inference_id
+    FROM feedback FINAL
+    WHERE inference_id != ''
+{{if ne .F.Feedback "any"}}      AND label = {feedback:String}{{end}}
+  )
+{{end}}
 {{if .F.Outcome}}
   AND inference_id GLOBAL IN (
     SELECT any(inference_id)
@@ -30,6 +41,12 @@ WHERE ts >= {from:DateTime64(6, 'UTC')} AND ts < {to:DateTime64(6, 'UTC')}
       )
     GROUP BY verdict_id
     HAVING argMax(outcome, judged_at) = {outcome:String}
+  )
+{{else if or .F.Rubric .F.Criterion}}
+  AND inference_id GLOBAL IN (
+    SELECT inference_id
+    FROM verdicts
+{{template "verdicts_of" .}}
   )
 {{end}}
 {{if .F.Text}}

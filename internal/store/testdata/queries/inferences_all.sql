@@ -10,6 +10,13 @@ WHERE ts >= {from:DateTime64(6, 'UTC')} AND ts < {to:DateTime64(6, 'UTC')}
   AND (request_model = {model:String} OR response_model = {model:String})
   AND operation = {operation:String}
   AND terminal_state = {terminal_state:String}
+  AND user_id = {user_id:String}
+  AND inference_id GLOBAL IN (
+    SELECT inference_id
+    FROM feedback FINAL
+    WHERE inference_id != ''
+      AND label = {feedback:String}
+  )
   AND inference_id GLOBAL IN (
     SELECT any(inference_id)
     FROM verdicts
@@ -18,6 +25,8 @@ WHERE ts >= {from:DateTime64(6, 'UTC')} AND ts < {to:DateTime64(6, 'UTC')}
       AND project = {project:String}
       AND trace_id = {trace_id:String}
       AND conversation_id = {conversation_id:String}
+      AND rubric = {rubric:String}
+      AND criterion = {criterion:String}
       AND verdict_id GLOBAL IN (
         SELECT verdict_id
         FROM verdicts
@@ -26,6 +35,8 @@ WHERE ts >= {from:DateTime64(6, 'UTC')} AND ts < {to:DateTime64(6, 'UTC')}
       AND project = {project:String}
       AND trace_id = {trace_id:String}
       AND conversation_id = {conversation_id:String}
+      AND rubric = {rubric:String}
+      AND criterion = {criterion:String}
         AND outcome = {outcome:String}
       )
     GROUP BY verdict_id

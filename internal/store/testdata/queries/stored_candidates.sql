@@ -1,3 +1,3 @@
 SELECT DISTINCT inference_id
 FROM candidates
-WHERE inference_id IN {ids:Array(String)}
+WHERE inference_id IN {ids:Array(String)} AND feedback_id = ''

@@ -1,0 +1,39 @@
+package query
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+)
+
+// readJSON reads the one JSON value of a request into what it is about, and
+// otherwise answers and returns false.
+func (s *server) readJSON(c *gin.Context, what string, maxBytes int64, into any) bool {
+	// A form of another site cannot send this type, whatever its browser is.
+	if kind, _, err := mime.ParseMediaType(c.GetHeader("Content-Type")); err != nil || kind != "application/json" {
+		c.JSON(http.StatusUnsupportedMediaType, newProblem("unsupported_media_type", "send the "+what+" as application/json"))
+		return false
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, maxBytes))
+	if err != nil {
+		c.JSON(http.StatusRequestEntityTooLarge, newProblem("too_large", fmt.Sprintf("a %s has at most %d bytes", what, maxBytes)))
+		return false
+	}
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil {
+		c.JSON(s.status(c, badRequest{fmt.Errorf("body: %w", err)}))
+		return false
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		c.JSON(s.status(c, badRequest{errors.New("body: more than one JSON value")}))
+		return false
+	}
+	return true
+}

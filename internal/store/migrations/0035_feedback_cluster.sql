@@ -1,0 +1,1 @@
+{{distributed "feedback" "cityHash64(feedback_id)"}}

@@ -1,0 +1,4 @@
+SELECT {{.Columns}}
+FROM candidates
+WHERE inference_id IN {ids:Array(String)} AND feedback_id != ''
+ORDER BY inserted_at, feedback_id

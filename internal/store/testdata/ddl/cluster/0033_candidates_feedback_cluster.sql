@@ -1,0 +1,1 @@
+ALTER TABLE `docket`.`candidates` ON CLUSTER `prod` ADD COLUMN IF NOT EXISTS feedback_id String, ADD COLUMN IF NOT EXISTS feedback_label LowCardinality(String), ADD COLUMN IF NOT EXISTS feedback_score Nullable(Float64), ADD COLUMN IF NOT EXISTS feedback_source LowCardinality(String)
