@@ -2,9 +2,10 @@ package proxy
 
 import (
 	"errors"
-	"net/http"
 	"net/url"
 	"slices"
+
+	"golang.org/x/net/http/httpproxy"
 )
 
 // Values of Upstream.HTTPProxy beside a URL. Empty is fromEnv.
@@ -34,11 +35,26 @@ func httpProxyOf(v string, base *url.URL) (*url.URL, error) {
 	case proxyOff:
 		return nil, nil
 	case "", proxyEnv:
-		u, err := http.ProxyFromEnvironment(&http.Request{URL: base})
-		if err != nil { // its text would show a password
-			return nil, errors.New("http_proxy: HTTPS_PROXY or HTTP_PROXY is no URL")
-		}
-		return u, nil
+		return fromEnvironment(httpproxy.FromEnvironment(), base)
 	}
 	return url.Parse(v)
+}
+
+func fromEnvironment(c *httpproxy.Config, base *url.URL) (*url.URL, error) {
+	// What cannot be read at all is passed over there, and calls would go past the
+	// proxy. The error does not show it: it may hold a password.
+	errNoURL := errors.New("http_proxy: HTTPS_PROXY or HTTP_PROXY is no URL")
+	for _, v := range []string{c.HTTPProxy, c.HTTPSProxy} {
+		if _, err := url.Parse("http://" + v); err != nil {
+			return nil, errNoURL
+		}
+	}
+	u, err := c.ProxyFunc()(base)
+	if err != nil {
+		return nil, errors.New("http_proxy: HTTP_PROXY is refused, since REQUEST_METHOD is set as for a CGI program")
+	}
+	if u != nil && (u.Hostname() == "" || u.Path != "" && u.Path != "/") {
+		return nil, errNoURL
+	}
+	return u, nil
 }

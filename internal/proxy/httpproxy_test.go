@@ -84,3 +84,43 @@ func TestHTTPProxyOff(t *testing.T) {
 		}
 	}
 }
+
+// TestHTTPProxyOfTheEnvironment: it is the default, except for what NO_PROXY
+// names and for this machine.
+func TestHTTPProxyOfTheEnvironment(t *testing.T) {
+	relay := startRelay(t)
+	t.Setenv("HTTPS_PROXY", relay.proxy.URL)
+	t.Setenv("HTTP_PROXY", relay.proxy.URL)
+	t.Setenv("NO_PROXY", "near.invalid")
+	t.Setenv("REQUEST_METHOD", "") // set, it would mean CGI, where HTTP_PROXY is a client's header
+	up := upstreamtest.Start(t, upstreamtest.Answer(plainAnswer))
+	for base, want := range map[string]struct {
+		ok      bool
+		relayed int
+	}{
+		"https://far.invalid": {true, 1}, "http://far.invalid": {true, 1}, "https://near.invalid": {false, 0}, up.URL(): {true, 0},
+	} {
+		for _, v := range []string{"", "env", "off"} {
+			p := start(t, base, func(_ *proxy.Config, u *proxy.Upstream) {
+				u.TLS.InsecureSkipVerify, u.HTTPProxy = true, record.NewSecret(v)
+				u.Timeouts.Connect = patience / 6 // looking for a host that is not there may take its time
+			})
+			relay.take()
+			res := call(t, p.addr, post("{}"))
+			calls, _ := relay.take()
+			if v == "off" && want.relayed > 0 {
+				want.ok, want.relayed = false, 0 // there is no such host
+			}
+			if (res.Status() == 200) != want.ok || len(calls) != want.relayed {
+				t.Errorf("%s, http_proxy %q: got %d, through the HTTP proxy %+v", base, v, res.Status(), calls)
+			}
+		}
+	}
+	for _, bad := range []string{"http://user:fake-password@h:bad", "http://user:fake-password@h/path", "user:fake-password@h\x7f", "http://"} {
+		t.Setenv("HTTPS_PROXY", bad)
+		_, err := proxy.New(config("https://far.invalid", nil), proxy.Options{})
+		if err == nil || !strings.Contains(err.Error(), "upstreams.test.http_proxy") || strings.Contains(err.Error(), "fake-password") {
+			t.Errorf("%q: got %v", bad, err)
+		}
+	}
+}
