@@ -51,7 +51,11 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout 
 		return err
 	}
 	defer p.close()
-	fmt.Fprintf(stdout, "proxy listening on http://%s\n", ln.Addr())
+	scheme := "http"
+	if s.proxy.TLSCert != "" {
+		scheme = "https"
+	}
+	fmt.Fprintf(stdout, "proxy listening on %s://%s\n", scheme, ln.Addr())
 	if ops != nil {
 		fmt.Fprintf(stdout, "health and metrics on http://%s\n", ops.Addr())
 	}

@@ -3,9 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -44,7 +48,7 @@ func (o *output) String() string {
 func (o *output) find(t *testing.T, pattern string) string {
 	t.Helper()
 	re := regexp.MustCompile(pattern)
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if m := re.FindStringSubmatch(o.String()); m != nil {
 			return m[len(m)-1]
 		}
@@ -97,6 +101,21 @@ func TestServesWithoutAStore(t *testing.T) {
 	res.Body.Close()
 	if got := up.Requests()[0].Target(); got != "/v1/chat/completions" {
 		t.Errorf("the upstream got %s", got)
+	}
+	// The call counts when it has ended, a little after the client has its answer.
+	counted := func() bool {
+		res, err := client.Get(ops + "/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		body, err := io.ReadAll(res.Body)
+		return err == nil && strings.Contains(string(body), "docket_proxy_calls_total")
+	}
+	for deadline := time.Now().Add(time.Minute); !counted(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the call is not counted")
+		}
 	}
 	for path, want := range map[string]string{"/livez": "ok", "/readyz": "records wait in the spool", "/metrics": "docket_proxy_calls_total"} {
 		res, err := client.Get(ops + path)
@@ -172,6 +191,49 @@ func TestBadStartsNameTheSetting(t *testing.T) {
 				t.Errorf("error shows a password: %v", err)
 			}
 		})
+	}
+}
+
+// TestServesOverTLS: the flags name the files, and a start without one of them
+// is refused.
+func TestServesOverTLS(t *testing.T) {
+	up := upstreamtest.Start(t, upstreamtest.Answer(reply))
+	front := httptest.NewTLSServer(nil) // for its certificate
+	front.Close()
+	key, err := x509.MarshalPKCS8PrivateKey(front.TLS.Certificates[0].PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cert, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for file, block := range map[string]*pem.Block{
+		cert: {Type: "CERTIFICATE", Bytes: front.Certificate().Raw}, keyFile: {Type: "PRIVATE KEY", Bytes: key},
+	} {
+		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := []string{"--upstream", up.URL(), "--store", "http://" + closedPort(t) + "/docket", "--spool", filepath.Join(dir, "spool"), "--config", short(t)}
+	out, _ := startProxy(t, noEnv, append(args, "--tls-cert", cert, "--tls-key", keyFile)...)
+	base := out.find(t, `proxy listening on (https://\S+)`)
+
+	roots := x509.NewCertPool()
+	roots.AddCert(front.Certificate())
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}
+	defer transport.CloseIdleConnections()
+	res, err := (&http.Client{Transport: transport}).Post(base+"/v1/chat/completions", "application/json", strings.NewReader(`{"model":"m"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if body, err := io.ReadAll(res.Body); err != nil || res.ProtoMajor != 2 || string(body) != "{}" {
+		t.Errorf("got %s %q, %v", res.Proto, body, err)
+	}
+	for _, args := range [][]string{{"--tls-cert", cert}, {"--tls-key", keyFile}, {"--tls-cert", cert, "--tls-key", cert}} {
+		err := run(t.Context(), append([]string{"--listen", "127.0.0.1:0", "--ops-listen", "none", "--spool", filepath.Join(dir, "other")}, args...), noEnv, io.Discard)
+		if err == nil || !strings.Contains(err.Error(), "tls_cert, tls_key") {
+			t.Errorf("%v: got %v", args, err)
+		}
 	}
 }
 

@@ -49,6 +49,8 @@ func loadSettings(args []string, getenv func(string) string, stdout io.Writer) (
 	flags.SetOutput(stdout)
 	file := flags.String("config", "", "settings file (default $DOCKET_CONFIG, else docket.yaml if it exists)")
 	listen := flags.String("listen", "", "proxy.listen: address that clients call; port 0 takes a free one")
+	cert := flags.String("tls-cert", "", "proxy.tls_cert: certificate chain for clients, PEM; with --tls-key the proxy speaks TLS")
+	key := flags.String("tls-key", "", "proxy.tls_key: its private key, PEM")
 	ops := flags.String("ops-listen", "", "proxy.ops_listen: address of /livez, /readyz and /metrics; none for no such address")
 	upstream := flags.String("upstream", "", "base URL that /v1 goes to ($DOCKET_UPSTREAM)")
 	dsn := flags.String("store", "", "store.dsn: where ClickHouse is ($DOCKET_STORE)")
@@ -65,6 +67,7 @@ func loadSettings(args []string, getenv func(string) string, stdout io.Writer) (
 		return s, err
 	}
 	s.proxy.Listen = cmp.Or(*listen, s.proxy.Listen)
+	s.proxy.TLSCert, s.proxy.TLSKey = cmp.Or(*cert, s.proxy.TLSCert), cmp.Or(*key, s.proxy.TLSKey)
 	s.proxy.OpsListen = strings.TrimPrefix(cmp.Or(*ops, s.proxy.OpsListen), "none")
 	s.store.DSN = cmp.Or(*dsn, s.store.DSN)
 	s.capture.Spool.Dir = cmp.Or(*dir, s.capture.Spool.Dir)

@@ -37,6 +37,7 @@ type requestBody struct {
 	src     io.ReadCloser // in.Body, or a copying reader around it
 	trailer http.Header   // of the outgoing request, nil when it can have none
 	watch   *watch
+	stream  bool // of HTTP/2: what is left of it cannot be taken for another request
 
 	// With Expect: 100-continue, reading makes net/http say 100 to the client.
 	// So the first read waits for one of these. Both are nil without it.
@@ -64,6 +65,7 @@ func (b *requestBody) Read(p []byte) (int, error) {
 	if b.ended {
 		return 0, io.EOF
 	}
+	b.watch.progress() // by the upstream, which has taken what came before
 	b.reading.Store(true)
 	n, err := b.src.Read(p)
 	b.watch.progress()
@@ -136,7 +138,7 @@ func (b *requestBody) finish(w http.ResponseWriter, aborted bool) {
 	b.closed.Store(true)
 	control := http.NewResponseController(w)
 	wait := leftoverWait
-	if aborted || b.continued != nil && !b.touched.Load() {
+	if aborted || b.stream || b.continued != nil && !b.touched.Load() {
 		wait = -time.Second // nothing is worth waiting for
 	}
 	// The transport may be inside a read. The deadline ends that, too.
@@ -145,6 +147,9 @@ func (b *requestBody) finish(w http.ResponseWriter, aborted bool) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.stream {
+		return // net/http resets it
+	}
 	if b.ended || wait > 0 && !b.broken.Load() && b.discard() {
 		_ = control.SetReadDeadline(time.Time{}) // worked just before
 		return

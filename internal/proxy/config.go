@@ -27,6 +27,8 @@ const DefaultPrefix = "/v1"
 // Config is the proxy section of the settings.
 type Config struct {
 	Listen         string   `yaml:"listen" doc:"address that clients call"`
+	TLSCert        string   `yaml:"tls_cert" doc:"PEM file with the certificate chain that clients are shown; with tls_key the proxy speaks TLS, else plain HTTP"`
+	TLSKey         string   `yaml:"tls_key" doc:"PEM file with its private key"`
 	OpsListen      string   `yaml:"ops_listen" doc:"address of /livez, /readyz and /metrics; empty for none"`
 	AllowRemote    bool     `yaml:"allow_remote" doc:"allow addresses that other machines can reach without keys, and for ops_listen"`
 	AllowedHosts   []string `yaml:"allowed_hosts" doc:"host names that requests may carry besides localhost and loopback addresses"`
@@ -44,6 +46,7 @@ type Config struct {
 	AbortDrainBytes record.ByteSize `yaml:"abort_drain_bytes" doc:"how much a drained call may still receive"`
 
 	MaxHeaderBytes    record.ByteSize `yaml:"max_header_bytes" doc:"limit of a request's head"`
+	MaxURLBytes       record.ByteSize `yaml:"max_url_bytes" doc:"limit of a request's path and query together"`
 	ReadHeaderTimeout time.Duration   `yaml:"read_header_timeout" doc:"how long a client may take to send a request's head"`
 	IdleTimeout       time.Duration   `yaml:"idle_timeout" doc:"how long a client's connection may be idle between calls"`
 	ShutdownTimeout   time.Duration   `yaml:"shutdown_timeout" doc:"how long running calls may go on after a stop is asked for"`
@@ -63,6 +66,7 @@ func DefaultConfig() Config {
 		AbortDrainTime:    time.Minute,
 		AbortDrainBytes:   16 * record.MiB,
 		MaxHeaderBytes:    record.MiB,
+		MaxURLBytes:       64 * record.KiB,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       10 * time.Minute,
 		ShutdownTimeout:   15 * time.Second,
@@ -122,6 +126,12 @@ func (c Config) Validate() error {
 	}
 	if c.MaxHeaderBytes < 4*record.KiB || c.MaxHeaderBytes > 64*record.MiB {
 		return fmt.Errorf("max_header_bytes: %s: must be 4KiB to 64MiB", c.MaxHeaderBytes)
+	}
+	if c.MaxURLBytes < record.KiB || c.MaxURLBytes > 64*record.MiB {
+		return fmt.Errorf("max_url_bytes: %s: must be 1KiB to 64MiB", c.MaxURLBytes)
+	}
+	if (c.TLSCert == "") != (c.TLSKey == "") {
+		return fmt.Errorf("tls_cert, tls_key: must both be set, or none of them")
 	}
 	if c.MaxIdlePerHost < 1 || c.MaxIdlePerHost > 1_000_000 {
 		return fmt.Errorf("max_idle_per_host: %d: must be 1 to 1000000", c.MaxIdlePerHost)

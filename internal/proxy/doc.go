@@ -32,12 +32,20 @@
 // Routed prefixes are matched on the raw request target, before gin's router:
 // gin answers odd methods with 404, redirects paths and swallows 1xx answers.
 //
+// Clients speak HTTP/1.1 or HTTP/2. TLS is taken off by our own listener, so
+// that net/http sees one kind of connection (clientconn.go): there its own words
+// about requests that reach no handler are put into the form of our errors. The
+// same handler serves both protocols; http.ErrAbortHandler, which cuts a
+// connection of HTTP/1.1, resets a stream of HTTP/2.
+//
 // A head waits up to a millisecond for its body, in both directions, so that a
 // small message is one write instead of two; that is a tenth of a JSON call's
 // CPU time. A streamed answer's head does not wait.
 //
 // There is one timer per exchange, which moves from phase to phase: connect,
 // sending, response header, first byte, idle. There is no limit on the whole.
+// While sending and in between reads, timeouts.idle also ends what a client
+// keeps waiting.
 //
 // Upstreams are spoken to in HTTP/1.1. HTTP/2 was rejected: it saves
 // connections, and costs exact targets, field order and a clear answer to
@@ -45,8 +53,11 @@
 //
 // # Limits
 //
-// net/http answers 400 to a target whose path has a broken percent escape and
-// 417 to an Expect other than 100-continue; those never get here. TRACE without
+// net/http answers 400 to a target whose path has a broken percent escape (over
+// HTTP/2 it resets the stream) and 417 to an Expect other than 100-continue;
+// those never get here. It tells HTTP/2 by its first 24 bytes: a client that
+// sends fewer and then waits is answered after read_header_timeout. WebSocket
+// over HTTP/2 (RFC 8441) is not offered. TRACE without
 // a body is the one method net/http could replay unseen, and conn.go stops
 // that too.
 package proxy

@@ -27,8 +27,8 @@ var (
 	errStatus = errors.New("the upstream sent no valid status")
 )
 
-// write answers with the problem.
-func (p problem) write(w http.ResponseWriter) {
+// body is the problem as JSON.
+func (p problem) body() []byte {
 	kind := "upstream_error"
 	if p.status < 500 {
 		kind = "invalid_request_error"
@@ -39,6 +39,12 @@ func (p problem) write(w http.ResponseWriter) {
 	if err != nil {
 		panic(err) // four strings
 	}
+	return body
+}
+
+// write answers with the problem.
+func (p problem) write(w http.ResponseWriter) {
+	body := p.body()
 	h := w.Header()
 	clear(h)
 	h.Set("Content-Type", "application/json")
@@ -66,6 +72,7 @@ func describe(err error) string {
 		dns      *net.DNSError
 		op       *net.OpError
 		late     *timeoutError
+		slow     *slowClientError
 		unknown  x509.UnknownAuthorityError
 		host     x509.HostnameError
 		invalid  x509.CertificateInvalidError
@@ -75,6 +82,8 @@ func describe(err error) string {
 	switch {
 	case errors.As(err, &late):
 		return late.Error()
+	case errors.As(err, &slow):
+		return slow.Error()
 	case errors.As(err, &dns):
 		return "the name of the upstream could not be resolved"
 	case errors.Is(err, syscall.ECONNREFUSED):

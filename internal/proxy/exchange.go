@@ -41,6 +41,7 @@ type exchange struct {
 	holding   atomic.Pointer[conn] // the last one that holds the head until the body is there
 
 	state  string // terminal state where the proxy knows it
+	why    error  // what led to it
 	failed bool   // no answer came, and the record says so
 }
 
@@ -54,12 +55,15 @@ func (s *Server) forward(w http.ResponseWriter, r *http.Request, rt *route, t ta
 	x.writer.control = control
 	s.metrics.begin(rt.name)
 	s.calls.Add(1)
+	s.running.Add(1)
 	defer s.calls.Done()
+	defer s.running.Add(-1)
 	defer func() { x.finish(recover()) }()
 
 	if err := x.record.Start(x.call.Context()); err != nil {
 		x.record.Fail(record.StateUpstreamError, http.StatusServiceUnavailable, err)
 		x.failed = true
+		s.metrics.answer(rt.name, http.StatusServiceUnavailable)
 		problem{http.StatusServiceUnavailable, "recording_unavailable", "the call cannot be recorded, and the settings refuse such calls"}.write(x.writer)
 		return
 	}
@@ -79,9 +83,10 @@ func (s *Server) forward(w http.ResponseWriter, r *http.Request, rt *route, t ta
 func (s *Server) newExchange(w http.ResponseWriter, r *http.Request, rt *route, t target, rest string, c caller) *exchange {
 	x := &exchange{server: s, route: rt, in: r, target: t, rest: rest, caller: c, span: newSpanContext(r.Header), start: time.Now()}
 	dropInventedCacheControl(r.Header)
+	restoreExpect(r)
 	x.followClient()
 	x.writer = &responseWriter{ResponseWriter: w, request: r, onHead: x.head, onError: x.draining.more}
-	x.watch = &watch{limits: rt.config.Timeouts, expired: x.cancel, release: x.releaseHead, flushHead: x.writer.flushHead, reading: x.waitingForClient, start: x.start}
+	x.watch = &watch{limits: rt.config.Timeouts, idleName: "proxy.upstreams." + rt.name + ".timeouts.idle", expired: x.expire, release: x.releaseHead, flushHead: x.writer.flushHead, reading: x.waitingForClient, start: x.start}
 	x.record = s.recorder.Begin(capture.Begin{
 		Upstream: rt.name, API: rt.config.API, Provider: rt.config.Provider, Level: rt.config.Capture,
 		ServerAddress: rt.host, ServerPort: rt.port, Project: c.project, Key: c.key,
@@ -92,15 +97,38 @@ func (s *Server) newExchange(w http.ResponseWriter, r *http.Request, rt *route, 
 		Baggage: keptBaggage(r.Header, s.config.KeepBaggage), Start: x.start,
 	})
 	if r.ContentLength != 0 {
-		x.body = &requestBody{call: x.call, in: r, src: x.record.RequestBody(r.Body), watch: x.watch}
+		x.body = &requestBody{call: x.call, in: r, src: x.record.RequestBody(r.Body), watch: x.watch, stream: r.ProtoMajor == 2}
 		if expectsContinue(r) {
-			x.body.continued, x.body.answered = make(chan struct{}), make(chan struct{})
-			x.writer.mayHear100 = func() bool { return !x.body.told.Load() }
-			x.writer.onContinue = closeOnce(x.body.continued)
-			x.writer.onAnswer = closeOnce(x.body.answered)
+			x.expectContinue()
 		}
 	}
 	return x
+}
+
+// expectContinue lets the body wait until the upstream wants it.
+func (x *exchange) expectContinue() {
+	x.body.continued, x.body.answered = make(chan struct{}), make(chan struct{})
+	goOn := closeOnce(x.body.continued)
+	x.writer.onContinue, x.writer.onAnswer = goOn, closeOnce(x.body.answered)
+	x.writer.mayHear100 = func() bool { return !x.body.told.Load() }
+	if x.body.stream {
+		// net/http says 100 once more when the body is read, whoever said it before.
+		x.writer.mayHear100 = func() bool { goOn(); return false }
+	}
+}
+
+// expire ends the exchange for a limit that was passed.
+func (x *exchange) expire(err error) {
+	x.cancel(err)
+	slow := (*slowClientError)(nil)
+	past := time.Now().Add(-time.Second)
+	switch {
+	case !errors.As(err, &slow):
+	case slow.sending:
+		_ = x.writer.control.SetReadDeadline(past) // ends the read, which the transport waits for
+	default:
+		_ = x.writer.control.SetWriteDeadline(past) // ends the write
+	}
 }
 
 // followClient sets the context of the call upstream: it ends with the client,
@@ -224,31 +252,40 @@ func (x *exchange) fail(_ http.ResponseWriter, _ *http.Request, err error) {
 	if cause := context.Cause(x.call.Context()); cause != nil {
 		err = cause
 	}
-	x.state = x.stateOf(err, record.StateUpstreamError)
+	x.state, x.why = x.stateOf(err, record.StateUpstreamError), err
 	x.failed = true
+	slow := (*slowClientError)(nil)
 	switch {
+	case errors.As(err, &slow):
+		x.answerFailure(problem{http.StatusRequestTimeout, "body_timeout", slow.Error()})
 	case x.state == record.StateClientCancelled, x.state == record.StateProxyDied:
 		x.record.Fail(x.state, 0, errors.New(describe(err)))
 		panic(http.ErrAbortHandler) // there is nobody to answer
 	case x.body != nil && x.body.broken.Load():
 		x.state = record.StateClientCancelled
-		x.record.Fail(x.state, http.StatusBadRequest, errors.New("the request body could not be read"))
-		problem{http.StatusBadRequest, "invalid_body", "the request body could not be read"}.write(x.writer)
+		x.answerFailure(problem{http.StatusBadRequest, "invalid_body", "the request body could not be read"})
 	default:
-		p := problemOf(err)
-		x.record.Fail(x.state, p.status, errors.New(p.message))
-		x.server.metrics.answer(x.route.name, p.status)
-		p.write(x.writer)
+		x.answerFailure(problemOf(err))
 	}
+}
+
+// answerFailure records a problem as the answer, and writes it.
+func (x *exchange) answerFailure(p problem) {
+	x.record.Fail(x.state, p.status, errors.New(p.message))
+	x.server.metrics.answer(x.route.name, p.status)
+	p.write(x.writer)
 }
 
 // stateOf is the terminal state of an error, or other when nothing of ours
 // caused it.
 func (x *exchange) stateOf(err error, other string) string {
 	var late *timeoutError
+	var slow *slowClientError
 	switch {
 	case errors.As(err, &late):
 		return late.state()
+	case errors.As(err, &slow):
+		return record.StateClientCancelled
 	case x.server.killed.Load():
 		return record.StateProxyDied
 	case x.in.Context().Err() != nil, errors.Is(err, errClient):
@@ -266,6 +303,9 @@ func (x *exchange) finish(panicked any) {
 	x.draining.stop()
 	status, lost := x.writer.close()
 	clientGone := x.in.Context().Err() != nil || lost
+	if cause := context.Cause(x.call.Context()); x.why == nil && lost {
+		x.why = cause // a client that was too slow
+	}
 	x.cancel(errClient) // ends what the transport still does for this call
 	if x.body != nil {
 		x.body.finish(x.writer.ResponseWriter, panicked != nil)
@@ -293,8 +333,17 @@ func (x *exchange) log(status int) {
 	if x.state == "" || x.state == record.StateComplete {
 		return
 	}
-	x.server.log.Warn("call did not end well", "upstream", x.route.name, "state", x.state,
-		"status", status, "inference_id", x.record.ID(), "trace_id", x.span.traceID)
+	attrs := []any{
+		"upstream", x.route.name, "state", x.state, "status", status,
+		"inference_id", x.record.ID(), "trace_id", x.span.traceID,
+	}
+	if x.why != nil {
+		attrs = append(attrs, "reason", describe(x.why))
+	}
+	if x.failed && x.state != record.StateClientCancelled {
+		attrs = append(attrs, "host", x.route.host)
+	}
+	x.server.log.Warn("call did not end well", attrs...)
 }
 
 // answerBody is the body of an answer as it comes from the transport.
@@ -315,6 +364,7 @@ func (b *answerBody) Read(p []byte) (int, error) {
 	}
 	w.asking.Store(true)
 	n, err := b.ReadCloser.Read(p)
+	w.progress() // from here on it is the client's turn
 	w.asking.Store(false)
 	if n > 0 && !b.began {
 		b.began = true
@@ -333,7 +383,7 @@ func (b *answerBody) Read(p []byte) (int, error) {
 			if c := context.Cause(b.x.call.Context()); c != nil {
 				cause = c
 			}
-			b.x.state = b.x.stateOf(cause, record.StateUpstreamTruncated)
+			b.x.state, b.x.why = b.x.stateOf(cause, record.StateUpstreamTruncated), cause
 		}
 		b.x.writer.flushHead()
 	}

@@ -19,8 +19,9 @@ import (
 	"docket/internal/upstreamtest"
 )
 
-// patience is how long a test waits for what must come at once.
-const patience = 30 * time.Second
+// patience is how long a test waits for what must come at once, on a machine
+// that does much else.
+const patience = 60 * time.Second
 
 // proxied is a running proxy and what it logged.
 type proxied struct {
@@ -121,8 +122,10 @@ func dial(t *testing.T, addr string) *client {
 	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}
-	return &client{c, bufio.NewReader(c)}
+	return newClient(c)
 }
+
+func newClient(c net.Conn) *client { return &client{c, bufio.NewReader(c)} }
 
 func (c *client) send(t *testing.T, raw string) {
 	t.Helper()
@@ -166,4 +169,22 @@ func post(body string, fields ...string) string {
 		head += f + "\r\n"
 	}
 	return head + "Content-Length: " + itoa(len(body)) + "\r\n\r\n" + body
+}
+
+// counted says whether a counter with a label of that value is above 0.
+func (p *proxied) counted(name, label string) bool {
+	families, err := p.registry.Gather()
+	if err != nil {
+		return false
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			for _, l := range m.GetLabel() {
+				if f.GetName() == name && l.GetValue() == label && m.GetCounter().GetValue() > 0 {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }

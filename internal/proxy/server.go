@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"log"
@@ -44,8 +45,10 @@ type Server struct {
 	metrics  *metrics
 	buffers  *buffers
 	silent   *log.Logger
+	tls      *tls.Config // for clients; nil: plain HTTP
 
 	calls    sync.WaitGroup
+	running  atomic.Int64  // how many there are
 	stopping atomic.Bool   // no new calls are wanted
 	killed   atomic.Bool   // running calls are being cut
 	kill     chan struct{} // closed then, for connections that net/http gave away
@@ -68,10 +71,14 @@ func New(c Config, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	clients, err := clientTLS(c)
+	if err != nil {
+		return nil, err
+	}
 	s := &Server{
 		config: c, recorder: o.Recorder, log: o.Log, options: o, routes: routes, buffers: pool,
 		guard: g, keys: newKeyring(c.Keys), metrics: newMetrics(o.Registerer), silent: log.New(io.Discard, "", 0),
-		kill: make(chan struct{}),
+		kill: make(chan struct{}), tls: clients,
 	}
 	s.router = s.newRouter()
 	warn(s.log, routes)
@@ -83,7 +90,10 @@ func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serve) }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	defer s.recovered(w)
-	if p, refused := s.guard.refuses(r); refused {
+	if c, ok := r.Context().Value(clientConnKey{}).(*clientConn); ok {
+		c.handled(r)
+	}
+	if p, refused := s.refuses(r); refused {
 		s.metrics.refused.WithLabelValues(p.code).Inc()
 		p.write(w)
 		return
@@ -100,6 +110,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	default:
 		s.router.ServeHTTP(w, r)
 	}
+}
+
+// refuses says what is wrong with a request, if anything.
+func (s *Server) refuses(r *http.Request) (problem, bool) {
+	if p, refused := s.tooLarge(r); refused {
+		return p, true
+	}
+	return s.guard.refuses(r)
 }
 
 // recovered logs a panic and cuts the connection. http.ErrAbortHandler is no
@@ -128,9 +146,9 @@ func (s *Server) logPanic(v any) {
 // Serve serves clients on ln until ctx ends, once. Then it stops accepting, lets
 // running calls finish for ShutdownTimeout, and cuts the rest.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
-	srv := s.httpServer(s.Handler())
+	srv := s.clientServer()
 	failed := make(chan error, 1) // room for the one result, which may come after ctx ended
-	go func() { failed <- srv.Serve(ln) }()
+	go func() { failed <- srv.Serve(clientListener{ln, s}) }()
 	select {
 	case err := <-failed:
 		return err
@@ -145,7 +163,9 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	select {
 	case <-idle:
 	case <-grace.Done():
-		s.log.Warn("calls were cut at the end of proxy.shutdown_timeout")
+		if n := s.running.Load(); n > 0 { // none: only connections without a call were left
+			s.log.Warn("calls were cut at the end of proxy.shutdown_timeout", "calls", n)
+		}
 		s.killed.Store(true)
 		close(s.kill)
 		_ = srv.Close() // the calls end one by one

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -57,9 +58,25 @@ func (e *timeoutError) state() string {
 	}
 }
 
+// slowClientError says that a client did not do its part: it neither sent nor
+// took anything for too long.
+type slowClientError struct {
+	sending bool
+	limit   string // setting and value
+}
+
+// Error names the setting.
+func (e *slowClientError) Error() string {
+	if e.sending {
+		return "the body of the request made no progress within " + e.limit
+	}
+	return "the client took nothing of the answer within " + e.limit
+}
+
 // watch is the one timer of an exchange. It moves on with the phases.
 type watch struct {
 	limits    Timeouts
+	idleName  string      // name of the setting limits.Idle
 	expired   func(error) // ends the exchange
 	release   func()      // sends the head of the request
 	flushHead func()      // sends the head of the answer
@@ -154,15 +171,15 @@ func (w *watch) fire() {
 		w.enterLocked(phaseFirstByte)
 		return
 	case phaseSending, phaseIdle:
-		// A client that is slow to send or to read is not the upstream's fault.
 		// Whose turn it is comes first: a read notes its start before it asks.
 		clients := w.phase == phaseSending && w.reading() || w.phase == phaseIdle && !w.asking.Load()
-		left := time.Duration(w.last.Load()) + w.limits.Idle - w.now()
-		if clients {
-			left = w.limits.Idle
-		}
-		if left > 0 {
+		if left := time.Duration(w.last.Load()) + w.limits.Idle - w.now(); left > 0 {
 			w.armLocked(left)
+			return
+		}
+		if clients {
+			w.due = 0
+			w.expired(&slowClientError{w.phase == phaseSending, fmt.Sprintf("%s (%s)", w.idleName, w.limits.Idle)})
 			return
 		}
 	}

@@ -72,6 +72,17 @@ func (m message) values(name string) []string {
 	return out
 }
 
+// ReadRequest reads one whole request.
+func ReadRequest(r io.Reader) (Request, error) {
+	b := bufio.NewReader(r)
+	m, err := readHead(b)
+	if err != nil {
+		return Request(m), err
+	}
+	err = m.readBody(b, false)
+	return Request(m), err
+}
+
 // ReadResponse reads one answer to a request with the method. An answer that
 // breaks off is returned with Cut set and no error; an error means that not
 // even its head came.
