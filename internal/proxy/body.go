@@ -52,6 +52,38 @@ type requestBody struct {
 	mu    sync.Mutex // held while src is read; guards what follows
 	n     int64
 	ended bool
+	kept  bool   // copy has all that was read
+	copy  []byte // so that a small body can be sent again to an upstream that did not process it
+}
+
+// replayedBody is a body from its beginning again.
+type replayedBody struct {
+	*requestBody
+	off int
+}
+
+// Read takes from the copy, then from the client.
+func (b *replayedBody) Read(p []byte) (int, error) {
+	b.mu.Lock()
+	if b.off < len(b.copy) {
+		defer b.mu.Unlock()
+		n := copy(p, b.copy[b.off:])
+		b.off += n
+		return n, nil
+	}
+	b.mu.Unlock()
+	n, err := b.requestBody.Read(p)
+	b.off += n
+	return n, err
+}
+
+// keep lets a small body be sent again. Nothing of it has been read.
+func (b *requestBody) keep() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.n == 0 && b.in.ContentLength <= smallBody {
+		b.kept = true
+	}
 }
 
 // Read gives the transport the next bytes, and the trailers with the last one.
@@ -71,6 +103,9 @@ func (b *requestBody) Read(p []byte) (int, error) {
 	b.watch.progress()
 	b.reading.Store(false)
 	b.n += int64(n)
+	if b.kept {
+		b.keepLocked(p[:n])
+	}
 	switch {
 	case err == io.EOF:
 		b.ended = true
@@ -123,12 +158,25 @@ func (b *requestBody) copyTrailers() {
 // closed before it was read can still be sent over another connection.
 func (b *requestBody) Close() error { return nil }
 
+func (b *requestBody) keepLocked(p []byte) {
+	if len(b.copy)+len(p) > smallBody {
+		b.copy, b.kept = nil, false
+		return
+	}
+	b.copy = append(b.copy, p...)
+}
+
 // again is http.Request.GetBody: the same body, unless some of it is gone.
 func (b *requestBody) again() (io.ReadCloser, error) {
-	if b.touched.Load() {
-		return nil, errBodyConsumed
+	if !b.touched.Load() {
+		return b, nil
 	}
-	return b, nil
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.kept {
+		return &replayedBody{requestBody: b}, nil
+	}
+	return nil, errBodyConsumed
 }
 
 // finish ends reading. The rest of the body must not be taken for the next

@@ -27,19 +27,23 @@ type conn struct {
 	buffers *buffers
 	raw     syscall.RawConn // nil when the connection has none
 	written atomic.Int64
-	check   atomic.Bool // look before the next write
-	refused atomic.Bool // nothing may be written any more
-	used    atomic.Bool // some exchange had it: before that, TLS has its handshake
+	check   atomic.Bool          // look before the next write
+	refused atomic.Bool          // nothing may be written any more
+	http2   atomic.Pointer[bool] // whether it speaks it; nil: not known yet
+	used    atomic.Bool          // some exchange had it: before that, TLS has its handshake
 	user    atomic.Pointer[exchange]
 
-	mu   sync.Mutex // guards hold and held, and is held while writing
-	hold bool       // the next write is the head of a request, and its body follows at once
-	held []byte
-	err  error // of a write that nobody waited for
+	mu      sync.Mutex // guards what follows
+	idle    sync.Cond  // told when writing ends
+	writing bool       // without the lock
+	hold    bool       // the next write is the head of a request, and its body follows at once
+	held    []byte
+	err     error // of a write that nobody waited for
 }
 
 func newConn(c net.Conn, b *buffers) *conn {
 	out := &conn{Conn: c, buffers: b}
+	out.idle.L = &out.mu
 	if sc, ok := c.(syscall.Conn); ok {
 		if raw, err := sc.SyscallConn(); err == nil {
 			out.raw = raw
@@ -67,6 +71,9 @@ func (c *conn) Write(p []byte) (int, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	for c.writing { // a head whose body kept it waiting
+		c.idle.Wait()
+	}
 	if c.err != nil {
 		return 0, c.err
 	}
@@ -77,9 +84,9 @@ func (c *conn) Write(p []byte) (int, error) {
 	}
 	c.hold = false
 	if len(c.held) == 0 {
-		return c.writeLocked(p)
+		return c.writeUnlocked(p)
 	}
-	n, err := c.writeLocked(c.held, p)
+	n, err := c.writeUnlocked(c.held, p)
 	n = max(n-len(c.held), 0)
 	c.held = c.held[:0]
 	return n, err
@@ -101,21 +108,28 @@ func (c *conn) holdHead() {
 }
 
 // release sends a head whose body keeps it waiting. When a write is under way
-// there is nothing to do: it takes the head along.
+// there is nothing to do: it takes the head along. It does not wait for one.
 func (c *conn) release() {
-	if !c.mu.TryLock() {
-		return
-	}
+	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.hold = false
-	if len(c.held) == 0 {
+	if c.writing || len(c.held) == 0 {
 		return
 	}
-	_, c.err = c.writeLocked(c.held)
+	_, c.err = c.writeUnlocked(c.held)
 	c.held = c.held[:0]
 }
 
-func (c *conn) writeLocked(parts ...[]byte) (int, error) {
+// writeUnlocked writes while it lets go of the lock. Only one write is under way
+// at a time.
+func (c *conn) writeUnlocked(parts ...[]byte) (int, error) {
+	c.writing = true
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		c.writing = false
+		c.idle.Broadcast()
+	}()
 	size := 0
 	for _, p := range parts {
 		size += len(p)

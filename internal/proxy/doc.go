@@ -47,9 +47,10 @@
 // While sending and in between reads, timeouts.idle also ends what a client
 // keeps waiting.
 //
-// Upstreams are spoken to in HTTP/1.1. HTTP/2 was rejected: it saves
-// connections, and costs exact targets, field order and a clear answer to
-// whether anything was written.
+// An https upstream is spoken to in HTTP/2 if it offers that (versions.go). Its
+// connection is shared: that it was closed while idle is looked for before each
+// call, and a request is sent again only if the upstream said that it did not
+// process it (roundtrip.go).
 //
 // # Limits
 //

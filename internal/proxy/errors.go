@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strconv"
 	"syscall"
+
+	"golang.org/x/net/http2"
 )
 
 // problem is an answer of our own, in the shape of OpenAI's errors, which SDKs
@@ -73,6 +75,7 @@ func describe(err error) string {
 		op       *net.OpError
 		late     *timeoutError
 		slow     *slowClientError
+		stream   http2.StreamError
 		unknown  x509.UnknownAuthorityError
 		host     x509.HostnameError
 		invalid  x509.CertificateInvalidError
@@ -96,6 +99,8 @@ func describe(err error) string {
 		return "the certificate of the upstream is not valid"
 	case errors.As(err, &tlsAlert), errors.As(err, &notTLS):
 		return "no TLS connection to the upstream could be made"
+	case errors.As(err, &stream):
+		return "the upstream reset the stream"
 	case errors.As(err, &op) && op.Op == "dial":
 		return "no connection to the upstream could be made"
 	case errors.Is(err, errReplay), errors.Is(err, errStatus), errors.Is(err, errClient), errors.Is(err, errProxy):

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptrace"
 	"net/http/httputil"
-	"sync/atomic"
 	"time"
 
 	"docket/internal/capture"
@@ -35,10 +33,7 @@ type exchange struct {
 	left     func() bool // stops waiting for the client to leave
 	draining drain
 
-	conn      *conn // the last one tried
-	connStart int64 // what had been written to it before
-	reused    bool
-	holding   atomic.Pointer[conn] // the last one that holds the head until the body is there
+	trip trip // the way to the upstream
 
 	state  string // terminal state where the proxy knows it
 	why    error  // what led to it
@@ -149,70 +144,6 @@ func (x *exchange) followClient() {
 	})
 }
 
-func (x *exchange) waitingForClient() bool { return x.body != nil && x.body.reading.Load() }
-
-// RoundTrip sends the request, with our hooks in the trace that ReverseProxy
-// made for it. A trace of our own would be merged with that one by reflection.
-func (x *exchange) RoundTrip(out *http.Request) (*http.Response, error) {
-	if t := httptrace.ContextClientTrace(out.Context()); t != nil {
-		t.GotConn = x.gotConn
-		t.WroteRequest = func(httptrace.WroteRequestInfo) { x.watch.wrote() }
-	}
-	for {
-		x.conn, x.reused = nil, false
-		x.watch.enter(phaseConnect)
-		res, err := x.route.transport.RoundTrip(out)
-		if x.wrote() || !x.reused || x.call.Context().Err() != nil || x.body != nil && x.body.touched.Load() {
-			return res, err
-		}
-		// Nothing of the request left us: the connection was closed while it was
-		// idle, or there was an answer in it to a request that nobody sent.
-		if err == nil {
-			_ = res.Body.Close() // nothing is lost by it
-		}
-	}
-}
-
-// wrote says whether anything was written to the last connection.
-func (x *exchange) wrote() bool { return x.conn != nil && x.conn.written.Load() != x.connStart }
-
-// gotConn sees each connection that the transport tries. It tries again on its
-// own when a reused connection broke: that is stopped if anything was written.
-func (x *exchange) gotConn(info httptrace.GotConnInfo) {
-	c := connOf(info.Conn)
-	if c == nil {
-		x.watch.enter(phaseSending)
-		return
-	}
-	if x.wrote() {
-		c.refused.Store(true)
-		x.cancel(errReplay)
-	}
-	x.conn, x.connStart, x.reused = c, c.written.Load(), info.Reused
-	c.take(x)
-	c.check.Store(info.Reused)
-	if x.bodyIsClose() {
-		c.holdHead()
-		x.holding.Store(c)
-		x.watch.enter(phaseHold)
-		return
-	}
-	x.watch.enter(phaseSending)
-}
-
-// bodyIsClose says whether the request's body is likely here already: recording
-// reads small ones first.
-func (x *exchange) bodyIsClose() bool {
-	return x.body != nil && x.body.continued == nil && x.in.ContentLength > 0 && x.in.ContentLength <= smallBody
-}
-
-// releaseHead lets the head of the request go without its body.
-func (x *exchange) releaseHead() {
-	if c := x.holding.Load(); c != nil {
-		c.release()
-	}
-}
-
 // answer is called with the final answer, before anything of it is written.
 func (x *exchange) answer(res *http.Response) error {
 	if res.StatusCode < 100 {
@@ -225,6 +156,11 @@ func (x *exchange) answer(res *http.Response) error {
 		go x.cutWhenKilled()
 		x.record.Response(res)
 		return nil
+	}
+	if res.StatusCode == http.StatusNoContent || res.StatusCode == http.StatusNotModified {
+		// Over HTTP/2, net/http misses the body that a 304 gives the length of.
+		_ = res.Body.Close()
+		res.Body = http.NoBody
 	}
 	res.Body = &answerBody{ReadCloser: res.Body, x: x}
 	x.record.Response(res)
@@ -307,6 +243,7 @@ func (x *exchange) finish(panicked any) {
 		x.why = cause // a client that was too slow
 	}
 	x.cancel(errClient) // ends what the transport still does for this call
+	x.trip.giveUp()
 	if x.body != nil {
 		x.body.finish(x.writer.ResponseWriter, panicked != nil)
 	}
@@ -373,7 +310,7 @@ func (b *answerBody) Read(p []byte) (int, error) {
 	switch {
 	case err == io.EOF:
 		w.stop()
-		if c := b.x.conn; c != nil {
+		if c := b.x.trip.conn; c != nil {
 			c.leave(b.x)
 		}
 	case err != nil:

@@ -60,6 +60,11 @@ func newIdentity(t *testing.T) identity {
 	return id
 }
 
+// serverConfig is that of an upstream.
+func (id identity) serverConfig(protocols ...string) *tls.Config {
+	return &tls.Config{Certificates: []tls.Certificate{id.pair}, NextProtos: protocols}
+}
+
 // secured lets the proxy speak TLS to its clients.
 func (id identity) secured(c *proxy.Config) { c.TLSCert, c.TLSKey = id.certFile, id.keyFile }
 

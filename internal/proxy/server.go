@@ -174,6 +174,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	_ = srv.Close() // a connection whose request was not whole yet starts no call now
 	for _, rt := range s.routes {
 		rt.transport.CloseIdleConnections()
+		rt.upgrades.CloseIdleConnections()
 	}
 	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
 		return err

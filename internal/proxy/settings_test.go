@@ -145,6 +145,7 @@ func TestValidate(t *testing.T) {
 		"propagate":          {func(c *proxy.Config, _ *proxy.Upstream) { c.Propagate = "yes" }, "on or off"},
 		"abort":              {func(c *proxy.Config, _ *proxy.Upstream) { c.OnClientAbort = "stop" }, "cancel or drain"},
 		"head":               {func(c *proxy.Config, _ *proxy.Upstream) { c.MaxHeaderBytes = 1 }, "max_header_bytes"},
+		"HTTP version":       {func(_ *proxy.Config, u *proxy.Upstream) { u.HTTPVersion = "3" }, "upstreams.test.http_version"},
 		"url":                {func(c *proxy.Config, _ *proxy.Upstream) { c.MaxURLBytes = 1 }, "max_url_bytes"},
 		"key without cert":   {func(c *proxy.Config, _ *proxy.Upstream) { c.TLSKey = "key.pem" }, "tls_cert, tls_key"},
 		"cert without key":   {func(c *proxy.Config, _ *proxy.Upstream) { c.TLSCert = "cert.pem" }, "tls_cert, tls_key"},

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 )
 
 // route is an upstream, ready for use.
@@ -24,6 +26,9 @@ type route struct {
 	forward   bool   // through an HTTP proxy that gets absolute targets
 	set       http.Header
 	transport *http.Transport
+	upgrades  *http.Transport // for connections that leave HTTP, which only HTTP/1.1 has
+	http2     bool            // transport may speak it
+	resets    atomic.Int64    // streams that the upstream reset with PROTOCOL_ERROR
 }
 
 // target is a request target as the client sent it, cut at the first "?".
@@ -72,7 +77,17 @@ func newRoute(name string, u Upstream, maxIdle int, pool *buffers) (*route, erro
 		return nil, err
 	}
 	rt.forward = via != nil && base.Scheme == "http" && via.Scheme != "socks5"
-	rt.transport = newTransport(u.Timeouts, maxIdle, pool, security, via)
+	if rt.forward && u.HTTPVersion == versionTwo {
+		return nil, errors.New("http_version: HTTP/2 without TLS cannot go through an HTTP proxy: set http_proxy: off, or http_version: auto")
+	}
+	rt.upgrades = newTransport(u.Timeouts, maxIdle, pool, security.Clone(), via)
+	rt.transport = rt.upgrades
+	if rt.http2 = http2Of(u.HTTPVersion, base); rt.http2 {
+		rt.transport = newTransport(u.Timeouts, maxIdle, pool, security, via)
+		if err := rt.offer2(rt.transport); err != nil {
+			return nil, err
+		}
+	}
 	return rt, nil
 }
 

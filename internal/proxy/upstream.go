@@ -29,6 +29,8 @@ type Upstream struct {
 	RemoveHeaders []string                 `yaml:"remove_headers" doc:"fields that are removed from each call"`
 	Query         map[string]string        `yaml:"query" doc:"query parameters for calls that have none of that name, such as api-version"`
 
+	HTTPVersion string `yaml:"http_version" doc:"auto (HTTP/2 where an https upstream offers it, else 1.1), 1.1, or 2: always HTTP/2, over http with prior knowledge (h2c)"`
+
 	TLS       UpstreamTLS   `yaml:"tls"`
 	HTTPProxy record.Secret `yaml:"http_proxy" doc:"HTTP proxy on the way there: a URL, off, or env (the default): HTTPS_PROXY, HTTP_PROXY and NO_PROXY"`
 
@@ -56,6 +58,7 @@ type Timeouts struct {
 
 // SetDefaults fills a new upstream before its settings are read.
 func (u *Upstream) SetDefaults() {
+	u.HTTPVersion = versionAuto
 	u.Timeouts = Timeouts{Connect: 10 * time.Second, Header: 30 * time.Minute, FirstByte: 10 * time.Minute, Idle: 10 * time.Minute}
 }
 
@@ -111,6 +114,9 @@ func (u Upstream) validate() error {
 	}
 	if !slices.Contains([]string{"", record.CaptureFull, record.CaptureMetadata, record.CaptureOff}, u.Capture) {
 		return fmt.Errorf("capture: %q: must be full, metadata, off or empty", u.Capture)
+	}
+	if err := validVersion(u.HTTPVersion); err != nil {
+		return err
 	}
 	t := u.Timeouts
 	if min(t.Connect, t.Header, t.FirstByte, t.Idle) < 0 {

@@ -199,3 +199,8 @@ func (m *message) readChunks(r *bufio.Reader) error {
 		}
 	}
 }
+
+// ParseResponse reads one raw answer to a request with the method.
+func ParseResponse(raw, method string) (Response, error) {
+	return ReadResponse(bufio.NewReader(strings.NewReader(raw)), method)
+}
