@@ -21,7 +21,7 @@ func sampleBegin() beginHead {
 		Method: "POST", Path: "/v1/x", UpstreamPath: "/x", Query: "a=1", TraceID: "t", SpanID: "s", ParentSpanID: "ps", UpstreamSpanID: "us",
 		TraceFlags: 1, TraceState: "ot=rv:1", SampleValue: 1<<56 - 1, ConversationID: "c", UserID: "usr", PromptName: "pn", PromptVersion: "pv",
 		Sources: "src", Tags: []string{"a", "b"}, Level: "full", Internal: true, Headers: []string{"accept", "", "x", "y"},
-		Attributes: []string{"metadata.k", "v"}, Request: bodyInfo{Present: true, Whole: true, Size: 5, CRC: 9, Cut: true},
+		Attributes: []string{"metadata.k", "v"}, Defaults: defaultEnvironment, Request: bodyInfo{Present: true, Whole: true, Size: 5, CRC: 9, Cut: true},
 	}
 }
 

@@ -34,25 +34,40 @@ type Config struct {
 	ShutdownDrain   time.Duration   `yaml:"shutdown_drain" doc:"how long a stop may take to deliver what is recorded; the rest is delivered after the next start"`
 	ConversationIDs []string        `yaml:"conversation_headers" doc:"further request headers that carry a conversation id, first one wins"`
 	UserIDs         []string        `yaml:"user_headers" doc:"further request headers that carry the end user, first one wins"`
+	PromptNames     []string        `yaml:"prompt_name_headers" doc:"further request headers that carry the name of the prompt template, first one wins"`
+	PromptVersions  []string        `yaml:"prompt_version_headers" doc:"further request headers that carry its version, first one wins"`
+	TagHeaders      []string        `yaml:"tag_headers" doc:"further request headers with tags, all of which count"`
+	Environments    []string        `yaml:"environment_headers" doc:"further request headers that carry the environment, first one wins"`
+	Projects        []string        `yaml:"project_headers" doc:"further request headers that carry the project, first one wins"`
+	MetadataHeaders []string        `yaml:"metadata_headers" doc:"further request headers with metadata: a JSON object, or with * at the end one header for each field"`
 	Price           price.Config    `yaml:"price"`
 }
 
 // DefaultConfig is what holds where nothing is set.
 func DefaultConfig() Config {
 	return Config{
-		Level:           record.CaptureFull,
-		MaxBody:         16 * record.MiB,
-		MaxValue:        64 * record.KiB,
-		BufferBytes:     64 * record.MiB,
-		WhenFull:        WhenFullPass,
-		Project:         "default",
-		ServiceName:     "docket-proxy",
-		BatchInterval:   2 * time.Second, // three inserts in it stay under two a second
-		BatchBytes:      16 * record.MiB,
-		BatchExchanges:  10_000,
-		ShutdownDrain:   10 * time.Second,
-		ConversationIDs: []string{"Helicone-Session-Id", "X-Session-Id", "X-Conversation-Id"},
-		UserIDs:         []string{"Helicone-User-Id", "X-User-Id"},
+		Level:          record.CaptureFull,
+		MaxBody:        16 * record.MiB,
+		MaxValue:       64 * record.KiB,
+		BufferBytes:    64 * record.MiB,
+		WhenFull:       WhenFullPass,
+		Project:        "default",
+		ServiceName:    "docket-proxy",
+		BatchInterval:  2 * time.Second, // three inserts in it stay under two a second
+		BatchBytes:     16 * record.MiB,
+		BatchExchanges: 10_000,
+		ShutdownDrain:  10 * time.Second,
+		ConversationIDs: []string{
+			"Helicone-Session-Id", "X-Session-Id", "X-Conversation-Id", "X-LiteLLM-Session-Id", "langfuse_session_id",
+			"X-OpenWebUI-Chat-Id", "X-Claude-Code-Session-Id",
+		},
+		UserIDs: []string{
+			"Helicone-User-Id", "X-User-Id", "X-LiteLLM-End-User-Id", "X-LiteLLM-Customer-Id", "langfuse_trace_user_id",
+			"X-OpenWebUI-User-Id",
+		},
+		PromptNames:     []string{"Helicone-Prompt-Id"},
+		TagHeaders:      []string{"X-LiteLLM-Tags", "langfuse_tags"},
+		MetadataHeaders: []string{"Helicone-Property-*", "X-Portkey-Metadata", "cf-aig-metadata", "X-LiteLLM-Spend-Logs-Metadata"},
 		Price:           price.DefaultConfig(),
 	}
 }
@@ -87,6 +102,9 @@ func (c Config) Validate() error {
 	}
 	if c.ShutdownDrain < 0 || c.ShutdownDrain > 10*time.Minute {
 		return fmt.Errorf("shutdown_drain: %s: must be 0s to 10m", c.ShutdownDrain)
+	}
+	if err := c.validateHeaders(); err != nil {
+		return err
 	}
 	if err := c.Price.Validate(); err != nil {
 		return fmt.Errorf("price.%w", err)

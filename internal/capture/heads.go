@@ -57,6 +57,7 @@ const (
 	tagResponseFlags
 	tagResponseSize
 	tagResponseCRC
+	tagDefaults
 )
 
 const (
@@ -125,6 +126,7 @@ func (h *beginHead) write(w *fieldWriter) {
 	w.bool(tagInternal, h.Internal)
 	w.pairs(tagHeader, h.Headers)
 	w.pairs(tagAttribute, h.Attributes)
+	w.uint(tagDefaults, h.Defaults)
 	w.body(tagRequestFlags, h.Request)
 }
 
@@ -181,6 +183,8 @@ func (h *beginHead) read(head []byte) error {
 			h.Tags = append(h.Tags, f.text)
 		case tagInternal:
 			h.Internal = f.num != 0
+		case tagDefaults:
+			h.Defaults = f.num
 		case tagHeader:
 			return readPair(&h.Headers, f)
 		case tagAttribute:

@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -12,10 +13,12 @@ import (
 const (
 	maxValueBytes   = 256
 	maxSourcesBytes = 8 << 10
-	maxListEntries  = 32
-	maxPathBytes    = 4 << 10
-	maxErrorBytes   = 2 << 10
-	maxStateBytes   = 1 << 10
+	// maxMetadataBytes bounds a header that holds JSON.
+	maxMetadataBytes = 8 << 10
+	maxListEntries   = 32
+	maxPathBytes     = 4 << 10
+	maxErrorBytes    = 2 << 10
+	maxStateBytes    = 1 << 10
 )
 
 // levelOf is the capture level of a call: what the route allows, lowered by the
@@ -47,32 +50,47 @@ func rank(level string) int {
 func (c *Config) identify(h *beginHead, header http.Header) {
 	h.ConversationID = firstOf(header, HeaderConversationID, c.ConversationIDs)
 	h.UserID = firstOf(header, HeaderUser, c.UserIDs)
-	h.PromptName = bounded(header.Get(HeaderPromptName), maxValueBytes)
-	h.PromptVersion = bounded(header.Get(HeaderPromptVersion), maxValueBytes)
-	h.Tags = list(header[HeaderTags])
+	h.PromptName = firstOf(header, HeaderPromptName, c.PromptNames)
+	h.PromptVersion = firstOf(header, HeaderPromptVersion, c.PromptVersions)
+	h.Tags = list(nil, header[HeaderTags])
+	for _, name := range c.TagHeaders {
+		h.Tags = list(h.Tags, header[name])
+	}
 	h.Sources = bounded(header.Get(HeaderSources), maxSourcesBytes)
 	h.Internal = truthy(header.Get(HeaderInternal))
-	h.Project, h.Environment = c.Project, c.Environment
-	if v := bounded(header.Get(HeaderProject), maxValueBytes); v != "" {
-		h.Project = v
+	h.Project = firstOf(header, HeaderProject, c.Projects)
+	h.Environment = firstOf(header, HeaderEnvironment, c.Environments)
+}
+
+// fillDefaults sets what nobody has said, and notes that.
+func (c *Config) fillDefaults(h *beginHead) {
+	if h.Project == "" {
+		h.Project, h.Defaults = c.Project, h.Defaults|defaultProject
 	}
-	if v := bounded(header.Get(HeaderEnvironment), maxValueBytes); v != "" {
-		h.Environment = v
+	if h.Environment == "" {
+		h.Environment, h.Defaults = c.Environment, h.Defaults|defaultEnvironment
 	}
 }
 
 // firstOf returns the first value that is set: the header of ours, else one of
-// the others in their order.
+// the others in their order. All names are as net/http writes them.
 func firstOf(header http.Header, ours string, others []string) string {
-	if v := bounded(header.Get(ours), maxValueBytes); v != "" {
+	if v := first(header[ours]); v != "" {
 		return v
 	}
 	for _, name := range others {
-		if v := bounded(header.Get(name), maxValueBytes); v != "" {
+		if v := first(header[name]); v != "" {
 			return v
 		}
 	}
 	return ""
+}
+
+func first(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return bounded(values[0], maxValueBytes)
 }
 
 func truthy(s string) bool {
@@ -83,11 +101,18 @@ func truthy(s string) bool {
 	return false
 }
 
-// list splits comma-separated values, without empty ones and doubles.
-func list(values []string) []string {
-	var out []string
+// list adds values, which have commas between them or are JSON lists, to out,
+// without empty ones and doubles.
+func list(out, values []string) []string {
 	for _, v := range values {
-		for s := range strings.SplitSeq(v, ",") {
+		parts := strings.Split(v, ",")
+		if v = strings.TrimSpace(v); strings.HasPrefix(v, "[") && len(v) <= maxMetadataBytes {
+			var items []string
+			if json.Unmarshal([]byte(v), &items) == nil {
+				parts = items
+			}
+		}
+		for _, s := range parts {
 			if s = bounded(s, maxValueBytes); s != "" && len(out) < maxListEntries && !slices.Contains(out, s) {
 				out = append(out, s)
 			}

@@ -44,8 +44,15 @@ type beginHead struct {
 	Internal                                      bool
 	Headers                                       []string // name, value, name, value ...
 	Attributes                                    []string // likewise
+	Defaults                                      uint64   // which fields nobody has said: defaultProject, defaultEnvironment
 	Request                                       bodyInfo // zero when the body follows
 }
+
+// Bits of beginHead.Defaults. They are stored: never renumber.
+const (
+	defaultProject = 1 << iota
+	defaultEnvironment
+)
 
 // bodyInfo says what a stored body is of.
 type bodyInfo struct {

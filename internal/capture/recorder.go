@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"log/slog"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -63,6 +62,7 @@ type Recorder struct {
 	gaps     gapCounter
 	metrics  *recorderMetrics
 	headers  headerFilter
+	metadata metadataHeaders
 	ids      []string     // headers that name conversations and users, and our own
 	heads    sync.Pool    // of *[]byte
 	appended atomic.Int64 // spool records of this life
@@ -80,7 +80,9 @@ func NewRecorder(cfg Config, opts Options) *Recorder {
 		cfg: cfg, opts: opts.withDefaults(), life: randomLife(), mem: newMemory(int64(cfg.BufferBytes)),
 		headers: headerFilter{extra: lowered(cfg.KeepHeaders)},
 	}
-	r.ids = append(lowered(slices.Concat(cfg.ConversationIDs, cfg.UserIDs)), strings.ToLower(HeaderPrefix)+"*")
+	r.ids = append(lowered(cfg.identityHeaders()), strings.ToLower(HeaderPrefix)+"*")
+	r.cfg.canonical()
+	r.metadata = newMetadataHeaders(cfg.MetadataHeaders)
 	r.heads.New = func() any { b := make([]byte, 0, 1024); return &b }
 	r.metrics = newRecorderMetrics(opts.Registerer, r)
 	r.boot()
@@ -186,6 +188,7 @@ func (r *Recorder) Begin(b Begin) *Exchange {
 	h := &x.head
 	r.cfg.identify(h, b.Header)
 	h.Project = orElse(bounded(b.Project, maxValueBytes), h.Project)
+	r.cfg.fillDefaults(h)
 	if level == record.CaptureOff {
 		r.gap(h.Project, record.GapCaptureOff, 0, "")
 		x.off = true
@@ -206,7 +209,7 @@ func (r *Recorder) Begin(b Begin) *Exchange {
 	h.TraceFlags, h.TraceState = b.TraceFlags, bounded(b.TraceState, maxStateBytes)
 	h.SampleValue = r.opts.SampleValue(b.TraceID, b.TraceState, b.TraceFlags)
 	h.Headers = r.headers.append(nil, b.Header)
-	h.Attributes = attributes(b)
+	h.Attributes = r.metadata.attributes(b)
 	x.length = b.ContentLength
 	x.expects = b.Header.Get("Expect") != ""
 	x.req.init(r.mem, r.copyLimit(level), int(r.cfg.MaxValue))
@@ -237,24 +240,4 @@ func (r *Recorder) secretsOf(b Begin) *redact.Secrets {
 		query, _ = url.ParseQuery(strings.ReplaceAll(b.RawQuery, ";", "&"))
 	}
 	return redact.NewSecrets(b.Header, query, r.ids...)
-}
-
-// attributes are what the client adds about the call.
-func attributes(b Begin) []string {
-	var kv []string
-	for name, values := range b.Header {
-		if rest, ok := strings.CutPrefix(name, HeaderMetadataPrefix); ok && len(values) > 0 && rest != "" && len(kv) < 2*maxListEntries {
-			kv = append(kv, "metadata."+strings.ToLower(rest), bounded(values[0], maxValueBytes))
-		}
-	}
-	for name, value := range b.Baggage {
-		if len(kv) < 4*maxListEntries {
-			kv = append(kv, "baggage."+bounded(name, maxValueBytes), bounded(value, maxValueBytes))
-		}
-	}
-	if b.Key != "" {
-		kv = append(kv, "docket.key", b.Key)
-	}
-	sortPairs(kv)
-	return kv
 }

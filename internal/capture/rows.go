@@ -20,7 +20,7 @@ func (d *Drainer) addExchange(b *record.Batch, links *[]pending, x *exchange) {
 	}
 	dec := wire.Decode(w)
 	inf := x.inference(&dec)
-	if d.opts.Prices != nil {
+	if inf.CostNanoUSD, inf.PriceVersion = reportedCost(&inf); inf.CostNanoUSD == nil && d.opts.Prices != nil {
 		model := inf.ResponseModel
 		if model == "" {
 			model = inf.RequestModel
@@ -77,6 +77,7 @@ func (x *exchange) inference(dec *wire.Decoded) record.Inference {
 	}
 	inf.Stratum = stratum(&inf, dec)
 	inf.Attributes = x.attributes(dec)
+	x.fillFromFields(&inf, dec)
 	return inf
 }
 

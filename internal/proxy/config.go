@@ -58,10 +58,14 @@ func DefaultConfig() Config {
 	openai := Upstream{Preset: "openai", Prefix: DefaultPrefix}
 	openai.SetDefaults()
 	return Config{
-		Listen:            "127.0.0.1:8080",
-		OpsListen:         "127.0.0.1:8082",
-		Upstreams:         map[string]Upstream{"openai": openai},
-		Propagate:         PropagateOn,
+		Listen:    "127.0.0.1:8080",
+		OpsListen: "127.0.0.1:8082",
+		Upstreams: map[string]Upstream{"openai": openai},
+		Propagate: PropagateOn,
+		KeepBaggage: []string{
+			"session.id", "user.id", "enduser.id", "gen_ai.conversation.id", "langfuse_session_id", "langfuse_user_id",
+			"deployment.environment.name",
+		},
 		OnClientAbort:     AbortCancel,
 		AbortDrainTime:    time.Minute,
 		AbortDrainBytes:   16 * record.MiB,

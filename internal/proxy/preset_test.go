@@ -218,3 +218,38 @@ func TestPresetNames(t *testing.T) {
 		names = append(names, p.Name)
 	}
 }
+
+// TestPresetRows: what is recorded of a call of a preset. The model that was
+// asked for is the body's, else the deployment's in Azure's path; the one that
+// answered is the answer's.
+func TestPresetRows(t *testing.T) {
+	t.Parallel()
+	relay := startRelay(t)
+	relay.answer = `{"id":"c-1","object":"chat.completion","model":"m-1-2026","choices":[{"index":0,"message":{"role":"assistant","content":"Hi"},"finish_reason":"stop"}],` +
+		`"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2,"cost":0.000002}}`
+	const named, unnamed = `{"model":"my-dep","messages":[{"role":"user","content":"hi"}]}`, `{"messages":[{"role":"user","content":"hi"}]}`
+	for _, c := range []struct{ preset, target, body, provider, model, price string }{
+		{"azure", "/azure/openai/deployments/my-dep/chat/completions?api-version=2024-10-21", unnamed, "azure.ai.openai", "my-dep", ""},
+		{"azure", "/azure/openai/deployments/other/chat/completions?api-version=2024-10-21", named, "azure.ai.openai", "my-dep", ""},
+		{"azure", "/azure/openai/v1/chat/completions", named, "azure.ai.openai", "my-dep", ""},
+		{"gemini", "/gemini/v1beta/openai/chat/completions", named, "gcp.gemini", "my-dep", ""},
+		{"openrouter", "/openrouter/v1/chat/completions", named, "openrouter", "my-dep", "reported"},
+		{"ollama", "/ollama/v1/chat/completions", named, "ollama", "my-dep", ""},
+		{"openai", "/openai/v1/chat/completions", named, "openai", "my-dep", ""},
+	} {
+		u := proxy.Upstream{Preset: c.preset}
+		if c.preset == "azure" {
+			u.BaseURL = "https://resource.openai.azure.com"
+		}
+		relayThrough(&u, relay)
+		r := startRecorded(t, only(u))
+		if res := call(t, r.addr, line("POST", c.target, "Content-Type: application/json", "Content-Length: "+itoa(len(c.body)))+c.body); res.Status() != 200 {
+			t.Fatalf("%s: got %d %s", c.target, res.Status(), res.Body)
+		}
+		row := r.rows(t, 1).Inferences[0]
+		got := []string{row.API, row.Provider, row.RequestModel, row.ResponseModel, row.PriceVersion}
+		if diff := cmp.Diff([]string{"openai.chat", c.provider, c.model, "m-1-2026", c.price}, got); diff != "" || !row.Complete {
+			t.Errorf("%s: complete %v\n%s", c.target, row.Complete, diff)
+		}
+	}
+}

@@ -20,7 +20,8 @@ import (
 type relay struct {
 	proxy, tls *httptest.Server
 	tunnels    sync.WaitGroup
-	refuse     int // status of CONNECT, if not 200
+	refuse     int    // status of CONNECT, if not 200
+	answer     string // body of every answer
 
 	mu    sync.Mutex
 	calls []relayed
@@ -37,14 +38,15 @@ type relayed struct {
 
 func startRelay(t *testing.T) *relay {
 	t.Helper()
-	r := &relay{}
+	r := &relay{answer: "{}"}
 	quiet := log.New(io.Discard, "", 0)
 	r.tls = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		r.note(relayed{
 			url: "https://" + req.Host + req.RequestURI, fields: req.Header,
 			peers: len(req.TLS.PeerCertificates), version: req.TLS.Version,
 		})
-		_, _ = io.WriteString(w, "{}") // the client compares
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, r.answer) // the client compares
 	}))
 	r.tls.Config.ErrorLog = quiet
 	r.tls.TLS = &tls.Config{ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12}
@@ -68,7 +70,7 @@ func (r *relay) serveProxy(w http.ResponseWriter, req *http.Request) {
 	if req.Method != http.MethodConnect {
 		req.Header.Del("Proxy-Authorization")
 		r.note(relayed{url: req.RequestURI, fields: req.Header, proxyAuth: auth})
-		_, _ = io.WriteString(w, "{}")
+		_, _ = io.WriteString(w, r.answer)
 		return
 	}
 	r.note(relayed{url: "CONNECT " + req.RequestURI, fields: req.Header, proxyAuth: auth})

@@ -1,6 +1,9 @@
 package wire
 
-import "strings"
+import (
+	"net/url"
+	"strings"
+)
 
 // Names of the APIs that are understood.
 const (
@@ -141,6 +144,9 @@ func modelInPath(path string) string {
 		if _, rest, ok := strings.Cut(path, dir); ok {
 			name, _, _ := strings.Cut(rest, "/")
 			name, _, _ = strings.Cut(name, ":")
+			if plain, err := url.PathUnescape(name); err == nil {
+				name = plain
+			}
 			return strings.ToValidUTF8(name, "\uFFFD")
 		}
 	}
