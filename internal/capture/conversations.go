@@ -11,11 +11,12 @@ import (
 )
 
 // Calls without a conversation id of the client's are linked by what they say
-// (history.go), or by the answer that they name as the one before. What began a
-// conversation is found in the memory of this drainer, else in the store, which
-// knows the conversations of other proxies and of earlier processes. So a call
-// is linked only to one that was recorded: examples that every prompt starts
-// with are no conversation.
+// (history.go), or by the answer, or the items of an answer, that they name as
+// said before. What began a conversation is found in the memory of this drainer,
+// else in the store, which knows the conversations of other proxies and of
+// earlier processes. So a call is linked only to one that was recorded: examples
+// that every prompt starts with are no conversation. Items are found in memory
+// only: the store does not know them.
 //
 // The id that a call gets is a function of its content and of what is stored
 // before it. A batch that is built a second time after a crash may therefore give
@@ -43,7 +44,9 @@ type Conversations interface {
 type pending struct {
 	row      int
 	history  history
-	previous string // response id
+	previous string   // response id
+	named    []string // ids of items
+	items    []string // ids of its own
 }
 
 // linker remembers conversations. It belongs to the drainer's goroutine.
@@ -83,10 +86,12 @@ func (l *linker) get(key string) (memo, bool) {
 
 func answerKey(project, responseID string) string { return "r\x00" + project + "\x00" + responseID }
 
+func itemKey(project, itemID string) string { return "i\x00" + project + "\x00" + itemID }
+
 // pendingOf returns what is needed to settle the conversation of a row; ok is
 // false when there is nothing to settle.
 func (l *linker) pendingOf(row int, inf *record.Inference, dec *wire.Decoded) (pending, bool) {
-	p := pending{row: row, previous: dec.PreviousResponseID}
+	p := pending{row: row, previous: dec.PreviousResponseID, named: dec.References, items: dec.ItemIDs}
 	if (inf.Operation == "chat" || inf.Operation == "generate_content") && len(dec.Input) > 0 {
 		p.history = l.digest.historyOf(inf.Project, inf.UserID, dec.Input, dec.Output)
 	}
@@ -110,6 +115,9 @@ func (d *Drainer) link(ctx context.Context, b *record.Batch, rows []pending) err
 		}
 		if inf.ResponseID != "" && inf.ConversationID != "" {
 			d.linker.note(answerKey(inf.Project, inf.ResponseID), inf.ConversationID, inf.Time)
+			for _, item := range p.items {
+				d.linker.note(itemKey(inf.Project, item), inf.ConversationID, inf.Time)
+			}
 		}
 	}
 	return nil
@@ -118,18 +126,19 @@ func (d *Drainer) link(ctx context.Context, b *record.Batch, rows []pending) err
 // settle finds the conversation of one call, or begins one.
 func (l *linker) settle(inf *record.Inference, p pending) (id, source string) {
 	if p.previous != "" {
-		key := answerKey(inf.Project, p.previous)
-		m, _ := l.get(key)
-		if m.conversation == "" { // calls that name the same answer belong together all the same
-			m.conversation = l.digest.historyOf(key, "", nil, nil).asked
-		}
-		l.note(key, m.conversation, inf.Time)
-		return m.conversation, record.ConversationPreviousResponse
+		return l.named(inf, answerKey(inf.Project, p.previous))
 	}
 	for _, beginning := range p.history.beginnings {
 		if m, _ := l.get(beginning); m.conversation != "" {
 			return m.conversation, record.ConversationHistory
 		}
+	}
+	if len(p.named) > 0 {
+		keys := make([]string, 0, len(p.named))
+		for _, item := range p.named {
+			keys = append(keys, itemKey(inf.Project, item))
+		}
+		return l.named(inf, keys...)
 	}
 	if p.history.own == "" {
 		return "", record.ConversationNone
@@ -146,6 +155,24 @@ func (l *linker) settle(inf *record.Inference, p pending) (id, source string) {
 	}
 	l.note(p.history.own, id, inf.Time)
 	return id, record.ConversationHistory
+}
+
+// named finds the conversation of a call by what it names. Calls that name the
+// same belong together, also when it is not known.
+func (l *linker) named(inf *record.Inference, keys ...string) (id, source string) {
+	for _, key := range keys {
+		if m, _ := l.get(key); m.conversation != "" {
+			id = m.conversation
+			break
+		}
+	}
+	if id == "" {
+		id = l.digest.historyOf(keys[0], "", nil, nil).asked
+	}
+	for _, key := range keys {
+		l.note(key, id, inf.Time)
+	}
+	return id, record.ConversationPreviousResponse
 }
 
 // lookUp asks the store for what the linker does not know.

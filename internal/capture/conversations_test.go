@@ -229,6 +229,38 @@ func TestResponseChains(t *testing.T) {
 	}
 }
 
+// itemsCall is a call whose input is a question, and before it items of earlier
+// answers by their ids.
+func itemsCall(item string, named ...string) call {
+	c := responsesCall("r-"+item, "")
+	var input []string
+	for _, id := range named {
+		input = append(input, `{"role":"user","content":"before"},{"type":"item_reference","id":"`+id+`"}`)
+	}
+	input = append(input, `{"role":"user","content":"then"}`)
+	c.request = io.NopCloser(strings.NewReader(`{"model":"m-small","input":[` + strings.Join(input, ",") + `]}`))
+	c.chunks[0] = strings.Replace(c.chunks[0], `"type":"message"`, `"type":"message","id":"`+item+`"`, 1)
+	c.length = int64(len(c.chunks[0]))
+	return c
+}
+
+// TestNamedItems: some clients name what was said by the ids of its items
+// instead of repeating it. Calls that name the same item belong together, also
+// when its answer was never recorded.
+func TestNamedItems(t *testing.T) {
+	got, rows := linked(t, nil,
+		itemsCall("m1"), itemsCall("m2", "m1"), itemsCall("m3", "m1", "m2"),
+		itemsCall("n1"), itemsCall("n2", "n1"), itemsCall("m4", "m2"),
+		itemsCall("x1", "unseen"), itemsCall("x2", "unseen", "x1"), itemsCall("x3", "never", "x2"),
+	)
+	if got != "AAABBACCC" {
+		t.Errorf("groups %s", got)
+	}
+	if rows[1].ConversationSource != record.ConversationPreviousResponse {
+		t.Errorf("source %s", rows[1].ConversationSource)
+	}
+}
+
 // failing is a store that cannot be asked.
 type failing struct{ calls int }
 

@@ -17,7 +17,7 @@ func decisionRequest(v value, d *Decoded) {
 		case "instructions":
 			questions = append(questions, record.Message{Role: roleSystem, Parts: contentParts(m)})
 		case "input":
-			state = responsesInput(m)
+			state, _ = responsesInput(m)
 		case "state":
 			part := otherPart(m)
 			if s, ok := m.textOK(); ok {

@@ -23,6 +23,8 @@ type reply struct {
 
 	id, model, previousID, conversationID string
 
+	items []string // ids of the answer's items
+
 	choices []*choice
 	usage   value // the last one sent
 	errType string
@@ -202,7 +204,7 @@ func (r *reply) finish(x Exchange, d *Decoded) {
 	}
 	d.Refusal = d.Refusal || r.refused
 	d.Stream = r.stream
-	d.ResponseID, d.ResponseModel = r.id, r.model
+	d.ResponseID, d.ResponseModel, d.ItemIDs = r.id, r.model, r.items
 	d.PreviousResponseID = cmp.Or(d.PreviousResponseID, r.previousID)
 	d.ConversationID = cmp.Or(d.ConversationID, r.conversationID)
 	d.Usage = usageOf(r.usage)

@@ -18,7 +18,7 @@ func responsesRequest(v value, d *Decoded) {
 				system = []record.Message{{Role: roleSystem, Parts: one(record.Part{Type: record.PartText, Content: s})}}
 			}
 		case "input":
-			d.Input = responsesInput(m)
+			d.Input, d.References = responsesInput(m)
 		case "previous_response_id":
 			d.PreviousResponseID = m.text()
 		case "conversation":
@@ -50,14 +50,17 @@ func idOrObject(v value) string {
 }
 
 // responsesInput reads input items as messages. What the model said in one go
-// (reasoning, text, calls) is one message, as it is in an answer.
-func responsesInput(v value) []record.Message {
+// (reasoning, text, calls) is one message, as it is in an answer. References are
+// the items that are only named.
+func responsesInput(v value) (list []record.Message, references []string) {
 	if s, ok := v.textOK(); ok {
-		return []record.Message{{Role: roleUser, Parts: one(record.Part{Type: record.PartText, Content: s})}}
+		return []record.Message{{Role: roleUser, Parts: one(record.Part{Type: record.PartText, Content: s})}}, nil
 	}
-	var list []record.Message
 	for item := range v.items() {
 		role := itemRole(item)
+		if id := referenceOf(item); id != "" && len(references) < maxItemIDs {
+			references = append(references, id)
+		}
 		parts := itemParts(item)
 		if n := len(list); role == roleAssistant && n > 0 && list[n-1].Role == roleAssistant {
 			list[n-1].Parts = append(list[n-1].Parts, parts...)
@@ -65,7 +68,32 @@ func responsesInput(v value) []record.Message {
 		}
 		list = append(list, record.Message{Role: role, Parts: parts})
 	}
-	return list
+	return list, references
+}
+
+// maxItemIDs bounds how many items of one call are known by their ids.
+const maxItemIDs = 64
+
+// referenceOf returns the id of an item that is named and not repeated. Its type
+// may be left out.
+func referenceOf(item value) string {
+	switch item.get("type").text() {
+	case "item_reference":
+		return item.get("id").text()
+	case "":
+		if !item.get("role").given() && !item.get("content").given() {
+			return item.get("id").text()
+		}
+	}
+	return ""
+}
+
+// noteItem keeps the id of an item of the answer.
+func (r *reply) noteItem(item value) {
+	id := item.get("id").text()
+	if id != "" && len(r.items) < maxItemIDs && !slices.Contains(r.items, id) {
+		r.items = append(r.items, id)
+	}
 }
 
 // itemRole returns the role that an item speaks in.
@@ -202,6 +230,7 @@ func responsesResponse(v value, r *reply) {
 		position := 0
 		for item := range output.items() {
 			ch.addItem(position, item)
+			r.noteItem(item)
 			position++
 		}
 	}
@@ -279,6 +308,7 @@ func responsesEvent(name string, v value, r *reply) {
 	switch name {
 	case "response.output_item.added", "response.output_item.done":
 		r.choice(0).setItem(index, v.get("item"))
+		r.noteItem(v.get("item"))
 	default:
 		r.responsesDelta(name, index, v)
 	}

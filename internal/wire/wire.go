@@ -33,7 +33,9 @@ type Decoded struct {
 	ResponseModel      string
 	ResponseID         string
 	PreviousResponseID string
-	ConversationID     string // as the body names it
+	References         []string // ids of earlier answers' items that the request names instead of repeating them
+	ItemIDs            []string // of the answer, by which a later request may name its items
+	ConversationID     string   // as the body names it
 	UserID             string
 	Stream             bool // the answer came as a stream
 
@@ -226,11 +228,10 @@ func detach(d *Decoded) {
 	} {
 		*s = strings.Clone(*s)
 	}
-	for i := range d.ToolNames {
-		d.ToolNames[i] = strings.Clone(d.ToolNames[i])
-	}
-	for i := range d.FinishReasons {
-		d.FinishReasons[i] = strings.Clone(d.FinishReasons[i])
+	for _, list := range [][]string{d.ToolNames, d.FinishReasons, d.References, d.ItemIDs} {
+		for i := range list {
+			list[i] = strings.Clone(list[i])
+		}
 	}
 	for k, v := range d.Metadata {
 		delete(d.Metadata, k)
