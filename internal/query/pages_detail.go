@@ -1,8 +1,11 @@
 package query
 
 import (
+	"encoding/json"
 	"net/http"
+	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -140,8 +143,26 @@ func sameMessage(a, b record.Message) bool {
 	textA, _ := a.Text()
 	textB, _ := b.Text()
 	return textA == textB && slices.EqualFunc(callsOf(a), callsOf(b), func(x, y record.Part) bool {
-		return x.ID == y.ID && x.Name == y.Name && deref(x.Arguments) == deref(y.Arguments) && deref(x.Response) == deref(y.Response)
+		return x.ID == y.ID && x.Name == y.Name && sameJSON(deref(x.Arguments), deref(y.Arguments)) && deref(x.Response) == deref(y.Response)
 	})
+}
+
+// sameJSON compares without regard to spaces and the order of names, which
+// clients that write a call's arguments anew do not keep.
+func sameJSON(a, b string) bool {
+	if a == b {
+		return true
+	}
+	x, okX := decoded(a)
+	y, okY := decoded(b)
+	return okX && okY && reflect.DeepEqual(x, y)
+}
+
+func decoded(text string) (v any, ok bool) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber() // large ids stay apart
+	err := d.Decode(&v)
+	return v, err == nil
 }
 
 func callsOf(m record.Message) []record.Part {

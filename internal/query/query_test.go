@@ -84,6 +84,7 @@ func conversation() *fakeStore {
 		{Type: record.PartToolCall, ID: "call_1", Name: "get_order", Arguments: ptr(`{"id": "o_9"}`)},
 	}}
 	result := record.Message{Role: "tool", Parts: []record.Part{{Type: record.PartToolCallResponse, ID: "call_1", Response: ptr(`{"status":"lost"}`)}}}
+	echo := record.Message{Role: "assistant", Parts: []record.Part{{Type: record.PartToolCall, ID: "call_1", Name: "get_order", Arguments: ptr(`{"id":"o_9"}`)}}} // as clients send it back
 	first := record.Inference{
 		ID: id(1), Time: start, TraceID: strings.Repeat("ab", 16), SpanID: strings.Repeat("cd", 8), ConversationID: "c/1 ü", ConversationSource: "header",
 		RequestModel: "m-small", TerminalState: record.StateComplete, Status: 200, Complete: true, FinishReason: "tool_calls", ToolStep: true,
@@ -96,7 +97,7 @@ func conversation() *fakeStore {
 		rows: []record.Inference{second, first},
 		bodies: map[string]record.Body{
 			id(1): {InferenceID: id(1), Request: []byte(`{"model":"m-small"}`), Response: []byte{0xff, 0xfe}, Input: []record.Message{text("user", "Where is o_9?")}, Output: []record.Message{call}},
-			id(2): {InferenceID: id(2), Input: []record.Message{text("user", "Where is o_9?"), call, result}, Output: []record.Message{text("assistant", `It is lost. <script>alert(1)</script>`)}},
+			id(2): {InferenceID: id(2), Input: []record.Message{text("user", "Where is o_9?"), echo, result}, Output: []record.Message{text("assistant", `It is lost. <script>alert(1)</script>`)}},
 		},
 		verdicts: []record.Verdict{{
 			ID: id(90), JudgedAt: start.Add(time.Minute), RunID: "r1", InferenceID: id(2), Criterion: "apology", CriterionText: "the reply apologises", CriterionIndex: 1, Outcome: "fail",
