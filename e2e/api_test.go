@@ -8,41 +8,13 @@ import (
 	"net/url"
 	"testing"
 	"time"
+
+	"docket/e2e/program"
 )
 
 // call is an inference as the read API shows it, as far as tests look.
 type call struct {
-	ID             string  `json:"id"`
-	TraceID        string  `json:"trace_id"`
-	ParentSpanID   *string `json:"parent_span_id"`
-	ConversationID *string `json:"conversation_id"`
-	ResponseID     *string `json:"response_id"`
-	RequestModel   *string `json:"request_model"`
-	ResponseModel  *string `json:"response_model"`
-	Stream         bool    `json:"stream"`
-	TerminalState  string  `json:"terminal_state"`
-	Status         int     `json:"status"`
-	Complete       bool    `json:"complete"`
-	FinishReason   *string `json:"finish_reason"`
-	Error          *struct {
-		Type    *string `json:"type"`
-		Message *string `json:"message"`
-	} `json:"error"`
-	Usage *struct {
-		TotalTokens *int `json:"total_tokens"`
-	} `json:"usage"`
-	Reply struct {
-		Text      *string    `json:"text"`
-		ToolCalls []seenCall `json:"tool_calls"`
-	} `json:"reply"`
-	Messages []struct {
-		Role  string `json:"role"`
-		Parts []struct {
-			Type    string `json:"type"`
-			Content string `json:"content"`
-		} `json:"parts"`
-	} `json:"messages"`
-	Verdicts []verdict `json:"verdicts"`
+	ID string `json:"id"`
 }
 
 // verdict is a verdict as the read API shows it.
@@ -109,7 +81,7 @@ func (r *rig) only(t *testing.T, traceID string) call {
 	t.Helper()
 	query := url.Values{"trace_id": {traceID}}
 	var list []call
-	await(t, "the call of trace "+traceID, time.Minute, func() bool {
+	program.Await(t, "the call of trace "+traceID, time.Minute, func() bool {
 		list = r.calls(t, query)
 		return len(list) > 0
 	})

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"docket/e2e/program"
 )
 
 const hostile = `needle <script>alert(1)</script><img src="http://example.invalid/x.png" onerror="alert(2)">` +
@@ -23,7 +25,7 @@ func TestPage(t *testing.T) {
 	for range 2 {
 		ask(t, r, hostile, "hostile/talk 1")
 	}
-	await(t, "verdicts", time.Minute, func() bool { return len(r.verdicts(t, url.Values{"limit": {"50"}})) == 6 })
+	program.Await(t, "verdicts", time.Minute, func() bool { return len(r.verdicts(t, url.Values{"limit": {"50"}})) == 6 })
 
 	pictures := os.Getenv("DOCKET_TEST_PICTURES")
 	if pictures == "" {

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"docket/e2e/program"
 )
 
 // canary is one secret in one place of a request. Its odd characters look
@@ -121,7 +123,7 @@ func TestCanary(t *testing.T) {
 	r.startEvaluator()
 	r.drained()
 	r.only(t, echoed)
-	await(t, "spans over OTLP", 30*time.Second, func() bool { return otlp.text() != "" })
+	program.Await(t, "spans over OTLP", 30*time.Second, func() bool { return otlp.text() != "" })
 
 	searchFiles(t, secrets, r.dir)
 	searchTables(t, r, secrets)
@@ -137,9 +139,9 @@ func TestCanary(t *testing.T) {
 		search(t, secrets, what, body)
 	}
 	search(t, secrets, "spans over OTLP", otlp.text())
-	for _, p := range []*program{r.proxy, r.evaluator, r.engine} {
-		p.stop()
-		search(t, secrets, "log of "+p.name, p.log.String())
+	for _, p := range []*program.Program{r.proxy, r.evaluator, r.engine} {
+		p.Stop()
+		search(t, secrets, "log of "+p.Name, p.Log())
 	}
 }
 

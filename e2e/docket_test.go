@@ -11,26 +11,28 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"docket/e2e/program"
 )
 
 // startDocket runs the supervisor with all its parts beside it.
-func startDocket(t *testing.T, dir string, env []string, args ...string) *program {
+func startDocket(t *testing.T, dir string, env []string, args ...string) *program.Program {
 	t.Helper()
 	for _, name := range []string{"proxy", "evaluator", "localclickhouse"} {
 		built(t, name)
 	}
-	return start(t, "docket", dir, append(env, "DOCKET_LIBCHDB="+library(t)), args...)
+	return program.Start(t, built(t, "docket"), dir, append(env, "DOCKET_LIBCHDB="+program.Library(t, "..")), args...)
 }
 
 // TestDemo: within a minute of its start the demo shows calls and verdicts of
 // more than one outcome, and it stops in order.
 func TestDemo(t *testing.T) {
-	dir, api := t.TempDir(), freeAddr(t)
-	p := startDocket(t, dir, nil, "demo", "--listen", freeAddr(t), "--api-listen", api, "--ops-listen", freeAddr(t))
+	dir, api := t.TempDir(), program.FreeAddr(t)
+	p := startDocket(t, dir, nil, "demo", "--listen", program.FreeAddr(t), "--api-listen", api, "--ops-listen", program.FreeAddr(t))
 	r := &rig{t: t, apiAddr: api}
-	p.awaitListening(api)
+	p.AwaitListening(api)
 	outcomes := map[string]int{}
-	await(t, "verdicts of the demo", time.Minute, func() bool {
+	program.Await(t, "verdicts of the demo", time.Minute, func() bool {
 		body, err := fetch("http://" + api + "/api/v1/verdicts?limit=200")
 		var list struct{ Verdicts []verdict }
 		if err != nil || json.Unmarshal([]byte(body), &list) != nil {
@@ -45,17 +47,17 @@ func TestDemo(t *testing.T) {
 	if calls := r.calls(t, url.Values{"environment": {"demo"}, "limit": {"10"}}); len(calls) != 10 {
 		t.Errorf("%d calls in environment demo", len(calls))
 	}
-	p.stop()
-	if code := p.cmd.ProcessState.ExitCode(); code != 0 {
+	p.Stop()
+	if code := p.ExitCode(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 	checkStopOrder(t, p)
 }
 
-func checkStopOrder(t *testing.T, p *program) {
+func checkStopOrder(t *testing.T, p *program.Program) {
 	t.Helper()
 	var stops []string
-	for line := range strings.Lines(p.log.String()) {
+	for line := range strings.Lines(p.Log()) {
 		if _, name, ok := strings.Cut(strings.TrimSpace(line), "| stopping "); ok {
 			stops = append(stops, name)
 		}
@@ -74,22 +76,22 @@ func TestRun(t *testing.T) {
 		"DOCKET_EVALUATOR_API_LISTEN=" + r.apiAddr, "DOCKET_UPSTREAM=" + r.upstream.URL + "/v1",
 	}
 	p := startDocket(t, r.dir, env, "run")
-	p.awaitListening(r.proxyAddr)
-	p.awaitListening(r.apiAddr)
+	p.AwaitListening(r.proxyAddr)
+	p.AwaitListening(r.apiAddr)
 	ask(t, r, "before the engine dies", "run-1")
 	r.drained()
 
 	killEngine(t, p, r)
 	ask(t, r, "while the engine is away", "run-2")
-	await(t, "the engine's restart", time.Minute, func() bool { return strings.Contains(p.log.String(), "starting it again") })
+	program.Await(t, "the engine's restart", time.Minute, func() bool { return strings.Contains(p.Log(), "starting it again") })
 	r.drained()
-	await(t, "both calls", time.Minute, func() bool { return reads(r, "/api/v1/inferences", "run-1", "run-2") })
-	p.stop()
+	program.Await(t, "both calls", time.Minute, func() bool { return reads(r, "/api/v1/inferences", "run-1", "run-2") })
+	p.Stop()
 	checkStopOrder(t, p)
 
 	p = startDocket(t, r.dir, env, "run")
-	p.awaitListening(r.apiAddr)
-	await(t, "both calls after a restart", time.Minute, func() bool { return reads(r, "/api/v1/inferences", "run-1", "run-2") })
+	p.AwaitListening(r.apiAddr)
+	program.Await(t, "both calls after a restart", time.Minute, func() bool { return reads(r, "/api/v1/inferences", "run-1", "run-2") })
 	info, err := os.Stat(filepath.Join(r.dir, "data", "clickhouse", "password"))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("password file: %v, %v", info, err)
@@ -103,7 +105,7 @@ func reads(r *rig, path string, words ...string) bool {
 }
 
 // killEngine ends the engine as an out-of-memory kill would.
-func killEngine(t *testing.T, p *program, r *rig) {
+func killEngine(t *testing.T, p *program.Program, r *rig) {
 	t.Helper()
 	entries, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
@@ -128,7 +130,7 @@ func killEngine(t *testing.T, p *program, r *rig) {
 		}
 		return
 	}
-	t.Fatalf("no engine of %s", p.name)
+	t.Fatalf("no engine of %s", p.Name)
 }
 
 // TestTakenPort: the error names the setting.
@@ -144,13 +146,13 @@ func TestTakenPort(t *testing.T) {
 		{"DOCKET_EVALUATOR_API_LISTEN", "evaluator.api.listen"},
 	} {
 		env := []string{
-			"DOCKET_STORE=http://127.0.0.1:9/docket", "DOCKET_PROXY_LISTEN=" + freeAddr(t), "DOCKET_PROXY_OPS_LISTEN=" + freeAddr(t),
+			"DOCKET_STORE=http://127.0.0.1:9/docket", "DOCKET_PROXY_LISTEN=" + program.FreeAddr(t), "DOCKET_PROXY_OPS_LISTEN=" + program.FreeAddr(t),
 			"DOCKET_EVALUATOR_API_LISTEN=" + r.apiAddr, c.variable + "=" + ln.Addr().String(),
 		}
 		p := startDocket(t, t.TempDir(), env, "run")
-		await(t, "docket run to give up", time.Minute, p.ended)
-		if p.cmd.ProcessState.ExitCode() == 0 || !strings.Contains(p.log.String(), c.setting) {
-			t.Errorf("%s is taken: exit code %d", c.setting, p.cmd.ProcessState.ExitCode())
+		program.Await(t, "docket run to give up", time.Minute, p.Ended)
+		if p.ExitCode() == 0 || !strings.Contains(p.Log(), c.setting) {
+			t.Errorf("%s is taken: exit code %d", c.setting, p.ExitCode())
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"docket/e2e/program"
 )
 
 // TestKill: kill -9 of the proxy under load, several times. What a client got
@@ -29,11 +31,11 @@ func TestKill(t *testing.T) {
 		l.run(ctx, 1_000_000)
 	}()
 	for i := range rounds {
-		await(t, "calls under load", time.Minute, func() bool { return l.done() >= (i+1)*calls })
-		r.proxy.kill()
+		program.Await(t, "calls under load", time.Minute, func() bool { return l.done() >= (i+1)*calls })
+		r.proxy.Kill()
 		r.startProxy()
 	}
-	await(t, "calls after the last kill", time.Minute, func() bool { return l.done() >= (rounds+1)*calls })
+	program.Await(t, "calls after the last kill", time.Minute, func() bool { return l.done() >= (rounds+1)*calls })
 	cancel()
 	<-finished
 	r.drained()
@@ -56,7 +58,7 @@ func TestStoreAway(t *testing.T) {
 		}
 	}
 	r.startEngine()
-	await(t, "the first rows", time.Minute, func() bool { return strings.Trim(r.metric("docket_capture_stored_total"), "0") != "" })
+	program.Await(t, "the first rows", time.Minute, func() bool { return strings.Trim(r.metric("docket_capture_stored_total"), "0") != "" })
 	r.drained()
 	checkExactlyOnce(t, r, l)
 }
@@ -75,11 +77,11 @@ func TestEngineRestart(t *testing.T) {
 		l.run(ctx, 1_000_000)
 	}()
 	for i := range 2 {
-		await(t, "calls under load", time.Minute, func() bool { return l.done() >= (i+1)*200 })
-		r.engine.kill()
+		program.Await(t, "calls under load", time.Minute, func() bool { return l.done() >= (i+1)*200 })
+		r.engine.Kill()
 		r.startEngine()
 	}
-	await(t, "calls after the last restart", time.Minute, func() bool { return l.done() >= 600 })
+	program.Await(t, "calls after the last restart", time.Minute, func() bool { return l.done() >= 600 })
 	cancel()
 	<-finished
 	r.drained()

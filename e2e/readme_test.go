@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"docket/e2e/program"
 )
 
 // TestReadmeSQL: the statements of README.md run, and the rate is right.
@@ -25,7 +27,7 @@ func TestReadmeSQL(t *testing.T) {
 	}
 	r := startAll(t)
 	ask(t, r, "what is the rate?", "readme")
-	await(t, "verdicts", time.Minute, func() bool { return len(r.verdicts(t, nil)) == 3 })
+	program.Await(t, "verdicts", time.Minute, func() bool { return len(r.verdicts(t, nil)) == 3 })
 	got := strings.Join(r.sql(statements[0]), "\n")
 	if want := "honest\t0\t1\t0\nbrief\t1\t1\t0\nhelpful\t1\t1\t0"; !sameLines(got, want) {
 		t.Errorf("pass rates:\n%s", got)

@@ -1,12 +1,16 @@
 package e2e
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"docket/e2e/program"
 )
 
 // settings judge everything with a judge that asks nobody.
@@ -46,9 +50,9 @@ type rig struct {
 	dir       string
 	upstream  *upstream
 	env       []string
-	engine    *program
-	proxy     *program
-	evaluator *program
+	engine    *program.Program
+	proxy     *program.Program
+	evaluator *program.Program
 
 	engineAddr, proxyAddr, opsAddr, apiAddr string
 }
@@ -56,7 +60,7 @@ type rig struct {
 // newRig picks addresses and writes settings; nothing is started.
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	r := &rig{t: t, dir: t.TempDir(), upstream: newUpstream(t), engineAddr: freeAddr(t), proxyAddr: freeAddr(t), opsAddr: freeAddr(t), apiAddr: freeAddr(t)}
+	r := &rig{t: t, dir: t.TempDir(), upstream: newUpstream(t), engineAddr: program.FreeAddr(t), proxyAddr: program.FreeAddr(t), opsAddr: program.FreeAddr(t), apiAddr: program.FreeAddr(t)}
 	if err := os.WriteFile(filepath.Join(r.dir, "docket.yaml"), []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -82,23 +86,23 @@ func startAll(t *testing.T) *rig {
 
 func (r *rig) startEngine() {
 	r.t.Helper()
-	r.engine = start(r.t, "localclickhouse", r.dir, nil, "--listen", r.engineAddr, "--lib", library(r.t),
+	r.engine = program.Start(r.t, built(r.t, "localclickhouse"), r.dir, nil, "--listen", r.engineAddr, "--lib", program.Library(r.t, ".."),
 		"--data", filepath.Join(r.dir, "clickhouse"), "--password-file", filepath.Join(r.dir, "password"))
-	r.engine.awaitListening(r.engineAddr)
+	r.engine.AwaitListening(r.engineAddr)
 }
 
 func (r *rig) startProxy() {
 	r.t.Helper()
-	r.proxy = start(r.t, "proxy", r.dir, r.env, "--config", "docket.yaml", "--listen", r.proxyAddr, "--ops-listen", r.opsAddr,
+	r.proxy = program.Start(r.t, built(r.t, "proxy"), r.dir, r.env, "--config", "docket.yaml", "--listen", r.proxyAddr, "--ops-listen", r.opsAddr,
 		"--upstream", r.upstream.URL+"/v1", "--spool", filepath.Join(r.dir, "spool"))
-	r.proxy.awaitListening(r.proxyAddr)
+	r.proxy.AwaitListening(r.proxyAddr)
 }
 
 func (r *rig) startEvaluator() {
 	r.t.Helper()
-	r.evaluator = start(r.t, "evaluator", r.dir, r.env, "serve", "--config", "docket.yaml")
-	r.evaluator.awaitListening(r.apiAddr)
-	await(r.t, "tables to read from", time.Minute, func() bool { return reads(r, "/api/v1/verdicts") })
+	r.evaluator = program.Start(r.t, built(r.t, "evaluator"), r.dir, r.env, "serve", "--config", "docket.yaml")
+	r.evaluator.AwaitListening(r.apiAddr)
+	program.Await(r.t, "tables to read from", time.Minute, func() bool { return reads(r, "/api/v1/verdicts") })
 }
 
 func (r *rig) base() string { return "http://" + r.proxyAddr + "/v1" }
@@ -106,7 +110,7 @@ func (r *rig) base() string { return "http://" + r.proxyAddr + "/v1" }
 // drained waits until the proxy has stored all that ended.
 func (r *rig) drained() {
 	r.t.Helper()
-	await(r.t, "an empty backlog", 2*time.Minute, func() bool { return r.metric("docket_capture_backlog_records") == "0" })
+	program.Await(r.t, "an empty backlog", 2*time.Minute, func() bool { return r.metric("docket_capture_backlog_records") == "0" })
 }
 
 // metric is the value of a metric without labels on the proxy's page, "" if it
@@ -134,4 +138,13 @@ func (r *rig) sql(statement string) []string {
 		r.t.Fatalf("%s: %v", statement, err)
 	}
 	return strings.Split(strings.TrimSuffix(body, "\n"), "\n")
+}
+
+// callerSpan is the span of the application in every traceparent that tests send.
+const callerSpan = "00f067aa0ba902b7"
+
+func newTraceID() string {
+	var b [16]byte
+	rand.Read(b[:])
+	return hex.EncodeToString(b[:])
 }

@@ -22,7 +22,6 @@ type upstream struct {
 	gap      time.Duration // between the chunks of scenario load; set before the first call
 	mu       sync.Mutex
 	requests []seenRequest // guarded by mu
-	left     int           // guarded by mu: clients that left an endless stream
 }
 
 // seenRequest is what arrived of one call.
@@ -53,12 +52,6 @@ func (u *upstream) seen(scenario string) []seenRequest {
 	return out
 }
 
-func (u *upstream) leavers() int {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.left
-}
-
 func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -82,26 +75,10 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch scenario {
 	case "text":
 		answer(w, http.StatusOK, completion(id, "stop", map[string]any{"role": "assistant", "content": replyText}))
-	case "tools":
-		answer(w, http.StatusOK, completion(id, "tool_calls", map[string]any{"role": "assistant", "content": nil, "tool_calls": toolCalls()[:1]}))
-	case "bad_request":
-		answer(w, http.StatusBadRequest, problem("invalid_request_error", "this model takes no greetings"))
-	case "rate_limited":
-		w.Header().Set("Retry-After", "7")
-		answer(w, http.StatusTooManyRequests, problem("rate_limit_error", "too many greetings"))
 	case "echo":
 		answer(w, http.StatusUnauthorized, problem("invalid_request_error", "bad credentials: "+credentials(r)))
-	case "stream":
-		u.stream(w, r, textChunks(id), 0)
 	case "load":
 		u.stream(w, r, textChunks(id), u.gap)
-	case "parallel_tools":
-		u.stream(w, r, toolChunks(id), 0)
-	case "cut":
-		u.stream(w, r, textChunks(id)[:4], 0)
-		panic(http.ErrAbortHandler)
-	case "leave":
-		u.stream(w, r, endlessChunks(id), 10*time.Millisecond)
 	default:
 		answer(w, http.StatusNotFound, problem("invalid_request_error", "no model "+req.Model))
 	}
@@ -115,13 +92,6 @@ func replyID(question string) string {
 }
 
 const replyText = "Grüße zurück, 世界! 👋 \"quoted\" <b>&amp;</b>"
-
-func toolCalls() []map[string]any {
-	call := func(id, name, args string) map[string]any {
-		return map[string]any{"id": id, "type": "function", "function": map[string]any{"name": name, "arguments": args}}
-	}
-	return []map[string]any{call("call_a", "weather", `{"city": "Köln"}`), call("call_b", "clock", `{"city":"東京"}`)}
-}
 
 func usage() map[string]any {
 	return map[string]any{"prompt_tokens": 21, "completion_tokens": 9, "total_tokens": 30}
@@ -171,32 +141,6 @@ func textChunks(id string) []string {
 	return append(out, chunk(id, map[string]any{}, "stop"), chunk(id, nil, nil), "data: [DONE]\n\n")
 }
 
-// toolChunks interleaves the arguments of two calls.
-func toolChunks(id string) []string {
-	out := []string{chunk(id, map[string]any{"role": "assistant", "content": nil}, nil)}
-	part := func(i int, more map[string]any) {
-		more["index"] = i
-		out = append(out, chunk(id, map[string]any{"tool_calls": []any{more}}, nil))
-	}
-	calls := toolCalls()
-	for i, c := range calls {
-		f := c["function"].(map[string]any)
-		part(i, map[string]any{"id": c["id"], "type": "function", "function": map[string]any{"name": f["name"], "arguments": ""}})
-	}
-	for at := range 4 {
-		for i, c := range calls {
-			args := []rune(c["function"].(map[string]any)["arguments"].(string))
-			n := (len(args) + 3) / 4
-			part(i, map[string]any{"function": map[string]any{"arguments": string(args[min(at*n, len(args)):min((at+1)*n, len(args))])}})
-		}
-	}
-	return append(out, chunk(id, map[string]any{}, "tool_calls"), chunk(id, nil, nil), "data: [DONE]\n\n")
-}
-
-func endlessChunks(id string) []string {
-	return slices.Repeat([]string{chunk(id, map[string]any{"content": "on "}, nil)}, 2000)
-}
-
 func (u *upstream) stream(w http.ResponseWriter, r *http.Request, chunks []string, gap time.Duration) {
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	w.WriteHeader(http.StatusOK)
@@ -210,9 +154,6 @@ func (u *upstream) stream(w http.ResponseWriter, r *http.Request, chunks []strin
 		}
 		select {
 		case <-r.Context().Done():
-			u.mu.Lock()
-			u.left++
-			u.mu.Unlock()
 			return
 		case <-time.After(gap):
 		}

@@ -79,7 +79,7 @@ func sources(t *testing.T) []source {
 
 func skipped(rel string) bool {
 	switch rel {
-	case "bench", "tools", "e2e/judge/go", "bin", "data", "data-demo":
+	case "bench", "tools", "e2e/judge/go", "e2e/sdk/go", "bin", "data", "data-demo":
 		return true
 	}
 	base := path.Base(rel)
