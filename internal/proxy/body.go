@@ -42,7 +42,8 @@ type requestBody struct {
 	// With Expect: 100-continue, reading makes net/http say 100 to the client.
 	// So the first read waits for one of these. Both are nil without it.
 	continued, answered chan struct{}
-	told                atomic.Bool // net/http says 100, the upstream need not any more
+	grace               time.Duration // how long it waits for them
+	told                atomic.Bool   // net/http says 100, the upstream need not any more
 
 	reading atomic.Bool
 	touched atomic.Bool
@@ -120,7 +121,7 @@ func (b *requestBody) Read(p []byte) (int, error) {
 // wanting it, the read lasts until the exchange is over: an error would make the
 // transport drop the connection, and the answer with it.
 func (b *requestBody) mayContinue() bool {
-	grace := time.NewTimer(continueGrace)
+	grace := time.NewTimer(b.grace)
 	defer grace.Stop()
 	select {
 	case <-b.continued:

@@ -102,7 +102,7 @@ func (s *Server) newExchange(w http.ResponseWriter, r *http.Request, rt *route, 
 
 // expectContinue lets the body wait until the upstream wants it.
 func (x *exchange) expectContinue() {
-	x.body.continued, x.body.answered = make(chan struct{}), make(chan struct{})
+	x.body.continued, x.body.answered, x.body.grace = make(chan struct{}), make(chan struct{}), x.server.continueGrace
 	goOn := closeOnce(x.body.continued)
 	x.writer.onContinue, x.writer.onAnswer = goOn, closeOnce(x.body.answered)
 	x.writer.mayHear100 = func() bool { return !x.body.told.Load() }

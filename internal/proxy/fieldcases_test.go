@@ -355,7 +355,7 @@ func TestEchoedRouteKey(t *testing.T) {
 func TestDialErrorIsScrubbed(t *testing.T) {
 	t.Parallel()
 	const key = "fake-AIzaKEY-0009"
-	c := config("http://"+refusedAddress(t), nil)
+	c := config("http://"+refusedAddress(), nil)
 	u := c.Upstreams["test"]
 	u.Prefix = "/v1beta"
 	c.Upstreams["test"] = u

@@ -126,7 +126,7 @@ func TestConnectWithAPath(t *testing.T) {
 
 func TestOpsRoutes(t *testing.T) {
 	t.Parallel()
-	p := start(t, "http://"+refusedAddress(t), nil)
+	p := start(t, "http://"+refusedAddress(), nil)
 	call(t, p.addr, post("{}"))
 	ops := httptest.NewServer(p.server.OpsHandler())
 	defer ops.Close()

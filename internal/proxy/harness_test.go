@@ -152,6 +152,20 @@ func call(t *testing.T, addr, raw string) upstreamtest.Response {
 	return c.answer(t, method)
 }
 
+// peekTo waits until text has come, and leaves it to be read.
+func (c *client) peekTo(t *testing.T, text string) {
+	t.Helper()
+	for n := len(text); ; n++ {
+		b, err := c.r.Peek(n)
+		if err != nil {
+			t.Fatalf("waiting for %q: %v", text, err)
+		}
+		if strings.HasSuffix(string(b), text) {
+			return
+		}
+	}
+}
+
 // eventually polls until ok says true.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()

@@ -190,6 +190,9 @@ func TestExpectOver2(t *testing.T) {
 				}
 			})
 			p := start(t, up.URL(), nil)
+			if c.answer != "" {
+				p.server.SetContinueGrace(time.Hour) // it has all the time it wants
+			}
 			h := dial2(t, p.addr)
 			id := h.NewStream()
 			head := append(head2("POST", "/v1/x"), upstreamtest.Field{Name: "expect", Value: "100-continue"}, upstreamtest.Field{Name: "content-length", Value: "4"})
@@ -284,7 +287,7 @@ func TestShutdownOver2(t *testing.T) {
 func TestShutdownCutsNothing(t *testing.T) {
 	t.Parallel()
 	up := upstreamtest.Start(t, upstreamtest.Answer(plainAnswer))
-	p := start(t, up.URL(), func(c *proxy.Config, _ *proxy.Upstream) { c.ShutdownTimeout = time.Millisecond })
+	p := start(t, up.URL(), func(c *proxy.Config, _ *proxy.Upstream) { c.ShutdownTimeout = time.Second })
 	h := dial2(t, p.addr)
 	if res := response2(t, h, send2(t, h, get("/v1/x"))); res.Status() != 200 {
 		t.Fatalf("got %d", res.Status())

@@ -151,7 +151,7 @@ func TestSlowHead(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			p := start(t, up.URL(), func(pc *proxy.Config, _ *proxy.Upstream) { pc.ReadHeaderTimeout = 200 * time.Millisecond })
+			p := start(t, up.URL(), func(pc *proxy.Config, _ *proxy.Upstream) { pc.ReadHeaderTimeout = 2 * time.Second })
 			conn := dial(t, p.addr)
 			if c.first != "" {
 				conn.send(t, c.first)
@@ -161,7 +161,7 @@ func TestSlowHead(t *testing.T) {
 			}
 			conn.send(t, c.raw)
 			res := conn.answer(t, "POST")
-			if res.Status() != 408 || !strings.Contains(string(res.Body), "proxy.read_header_timeout (200ms)") {
+			if res.Status() != 408 || !strings.Contains(string(res.Body), "proxy.read_header_timeout (2s)") {
 				t.Errorf("got %d %s", res.Status(), res.Body)
 			}
 			wantProblem(t, res, "head_timeout")
@@ -174,7 +174,7 @@ func TestSlowHead(t *testing.T) {
 		t.Run(fmt.Sprintf("idle after %d bytes", len(first)), func(t *testing.T) {
 			t.Parallel()
 			p := start(t, up.URL(), func(pc *proxy.Config, _ *proxy.Upstream) {
-				pc.ReadHeaderTimeout, pc.IdleTimeout = 200*time.Millisecond, 200*time.Millisecond
+				pc.ReadHeaderTimeout, pc.IdleTimeout = 2*time.Second, 2*time.Second
 			})
 			conn := dial(t, p.addr)
 			if first != "" {
@@ -201,10 +201,10 @@ func TestSlowBody(t *testing.T) {
 		}
 		_ = u.Send(plainAnswer)
 	}
-	short := func(_ *proxy.Config, u *proxy.Upstream) { u.Timeouts = proxy.Timeouts{Idle: 200 * time.Millisecond} }
+	short := func(_ *proxy.Config, u *proxy.Upstream) { u.Timeouts = proxy.Timeouts{Idle: 2 * time.Second} }
 	check := func(t *testing.T, p *proxied, res upstreamtest.Response) {
 		t.Helper()
-		if res.Status() != 408 || !strings.Contains(string(res.Body), "proxy.upstreams.test.timeouts.idle (200ms)") {
+		if res.Status() != 408 || !strings.Contains(string(res.Body), "proxy.upstreams.test.timeouts.idle (2s)") {
 			t.Errorf("got %d %s", res.Status(), res.Body)
 		}
 		wantProblem(t, res, "body_timeout")
@@ -232,14 +232,14 @@ func TestSlowBody(t *testing.T) {
 	})
 	t.Run("other limits are the upstream's", func(t *testing.T) {
 		t.Parallel()
-		limit := 50 * time.Millisecond
+		limit := time.Second
 		p := start(t, upstreamtest.Start(t, hang).URL(), func(_ *proxy.Config, u *proxy.Upstream) {
 			u.Timeouts = proxy.Timeouts{Connect: time.Minute, Header: time.Minute, FirstByte: limit, Idle: time.Minute}
 		})
 		c := dial(t, p.addr)
-		c.send(t, line("POST", "/v1/x", "Content-Length: 5"))
-		for range 5 {
-			time.Sleep(2 * limit) // the client's own pace is what is tested
+		c.send(t, line("POST", "/v1/x", "Content-Length: 2"))
+		for range 2 {
+			time.Sleep(3 * limit / 2) // the client's own pace is what is tested
 			c.send(t, "x")
 		}
 		if res := c.answer(t, "POST"); res.Status() != 200 {
@@ -274,7 +274,7 @@ func TestSlowReader(t *testing.T) {
 			}
 		}), cut
 	}
-	short := func(_ *proxy.Config, u *proxy.Upstream) { u.Timeouts = proxy.Timeouts{Idle: 500 * time.Millisecond} }
+	short := func(_ *proxy.Config, u *proxy.Upstream) { u.Timeouts = proxy.Timeouts{Idle: 2 * time.Second} }
 	ended := func(t *testing.T, p *proxied, cut chan struct{}) {
 		t.Helper()
 		select {
@@ -284,7 +284,7 @@ func TestSlowReader(t *testing.T) {
 		}
 		eventually(t, "the call is logged", func() bool {
 			s := p.logs.String()
-			return strings.Contains(s, "state=client_cancelled") && strings.Contains(s, "proxy.upstreams.test.timeouts.idle (500ms)")
+			return strings.Contains(s, "state=client_cancelled") && strings.Contains(s, "proxy.upstreams.test.timeouts.idle (2s)")
 		})
 	}
 	t.Run("HTTP/1.1", func(t *testing.T) {
@@ -322,13 +322,13 @@ func TestSlowReader(t *testing.T) {
 		part := strings.Repeat("x", 32<<10)
 		up := upstreamtest.Start(t, upstreamtest.AnswerAndClose(answer("200 OK\r\nContent-Length: "+itoa(40*len(part)), strings.Repeat(part, 40))))
 		p := start(t, up.URL(), func(_ *proxy.Config, u *proxy.Upstream) {
-			u.Timeouts = proxy.Timeouts{Idle: time.Minute, FirstByte: 50 * time.Millisecond}
+			u.Timeouts = proxy.Timeouts{Idle: time.Minute, FirstByte: time.Second}
 		})
 		c := dial(t, p.addr)
 		c.send(t, get("/v1/x"))
 		var got bytes.Buffer
 		for got.Len() < 40*len(part) {
-			time.Sleep(5 * time.Millisecond) // the client's own pace is what is tested
+			time.Sleep(50 * time.Millisecond) // the client's own pace is what is tested
 			if _, err := io.CopyN(&got, c.r, 32<<10); err != nil {
 				t.Fatal(err)
 			}

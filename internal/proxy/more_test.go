@@ -47,12 +47,14 @@ func TestPanicShowsNothing(t *testing.T) {
 func TestTLSUpstream(t *testing.T) {
 	t.Parallel()
 	var conns atomic.Int64
+	var last atomic.Value // the client's address of the last connection
 	up := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(w, r.Body) // the client compares
 	}))
 	up.Config.ErrorLog = log.New(io.Discard, "", 0)
-	up.Config.ConnContext = func(ctx context.Context, _ net.Conn) context.Context {
+	up.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		conns.Add(1)
+		last.Store(c.RemoteAddr().String())
 		return ctx
 	}
 	up.StartTLS()
@@ -63,11 +65,15 @@ func TestTLSUpstream(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := start(t, up.URL, func(_ *proxy.Config, u *proxy.Upstream) { u.TLS.CAFile = file })
+	ears := proxy.NewEars(p.server)
+	defer ears.Close()
 	c := dial(t, p.addr)
 	for i := range 30 {
 		if i%3 == 2 {
+			ears.Hold(true)
 			up.CloseClientConnections()
-			time.Sleep(5 * time.Millisecond) // a close takes its time, also over loopback
+			eventually(t, "the end arrives", func() bool { return ears.Ended(last.Load().(string)) })
+			ears.Hold(false)
 		}
 		c.send(t, post("hello"))
 		if res := c.answer(t, "POST"); res.Status() != 200 || string(res.Body) != "hello" {

@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/prometheus/client_golang/prometheus"
@@ -47,6 +48,8 @@ type Server struct {
 	silent   *log.Logger
 	tls      *tls.Config // for clients; nil: plain HTTP
 
+	continueGrace time.Duration
+
 	calls    sync.WaitGroup
 	running  atomic.Int64  // how many there are
 	stopping atomic.Bool   // no new calls are wanted
@@ -78,7 +81,7 @@ func New(c Config, o Options) (*Server, error) {
 	s := &Server{
 		config: c, recorder: o.Recorder, log: o.Log, options: o, routes: routes, buffers: pool,
 		guard: g, keys: newKeyring(c.Keys), metrics: newMetrics(o.Registerer), silent: log.New(io.Discard, "", 0),
-		kill: make(chan struct{}), tls: clients,
+		kill: make(chan struct{}), tls: clients, continueGrace: continueGrace,
 	}
 	s.router = s.newRouter()
 	warn(s.log, routes)

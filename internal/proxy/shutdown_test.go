@@ -25,9 +25,7 @@ func TestShutdownLetsStreamsFinish(t *testing.T) {
 	p := start(t, up.URL(), func(c *proxy.Config, _ *proxy.Upstream) { c.ShutdownTimeout = time.Minute })
 	c := dial(t, p.addr)
 	c.send(t, post("{}"))
-	if _, err := c.r.Peek(50); err != nil {
-		t.Fatal(err)
-	}
+	c.peekTo(t, "abc")
 	stopped := make(chan struct{})
 	go func() { p.stop(); close(stopped) }()
 	eventually(t, "the listener is closed", func() bool { return !dials(p.addr) })
@@ -49,9 +47,7 @@ func TestShutdownCutsAtItsLimit(t *testing.T) {
 	p := start(t, up.URL(), func(c *proxy.Config, _ *proxy.Upstream) { c.ShutdownTimeout = 50 * time.Millisecond })
 	c := dial(t, p.addr)
 	c.send(t, post("{}"))
-	if _, err := c.r.Peek(50); err != nil {
-		t.Fatal(err)
-	}
+	c.peekTo(t, "abc")
 	p.stop()
 	if res := c.answer(t, "POST"); string(res.Body) != "abc" || !res.Cut {
 		t.Errorf("got %+v", res)
@@ -70,13 +66,13 @@ func TestUpgrade(t *testing.T) {
 		}
 		_, _ = io.Copy(u, u) // until either end closes
 	})
-	p := start(t, up.URL(), func(c *proxy.Config, u *proxy.Upstream) { u.Timeouts.Idle = 20 * time.Millisecond })
+	p := start(t, up.URL(), func(_ *proxy.Config, u *proxy.Upstream) { u.Timeouts.Idle = time.Second })
 	c := dial(t, p.addr)
 	c.send(t, get("/v1/realtime", "Connection: Upgrade", "Upgrade: echo"))
 	if res := c.answer(t, "GET"); res.Status() != 101 {
 		t.Fatalf("got %d", res.Status())
 	}
-	time.Sleep(60 * time.Millisecond) // longer than the idle limit, which has no part in this
+	time.Sleep(1500 * time.Millisecond) // longer than the idle limit, which has no part in this
 	c.send(t, "ping")
 	got := make([]byte, 4)
 	if _, err := io.ReadFull(c.r, got); err != nil || string(got) != "ping" {

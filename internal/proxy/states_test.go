@@ -14,7 +14,7 @@ import (
 // client was given.
 func TestStatesInTheRow(t *testing.T) {
 	t.Parallel()
-	short := 30 * time.Millisecond
+	short, idle := 30*time.Millisecond, 2*time.Second // the limit of sending, too
 	hang := func(raw string) func(*upstreamtest.Conn) {
 		return func(u *upstreamtest.Conn) {
 			if _, err := u.ReadRequest(); err == nil && u.Send(raw) == nil {
@@ -37,8 +37,8 @@ func TestStatesInTheRow(t *testing.T) {
 		{"cut", upstreamtest.AnswerAndClose(stream + "3\r\nabc\r\n"), proxy.Timeouts{}, record.StateUpstreamTruncated, 200},
 		{"header", hang(""), proxy.Timeouts{Header: short}, record.StateTimeoutHeader, 504},
 		{"first byte", hang(stream), proxy.Timeouts{FirstByte: short}, record.StateTimeoutFirstByte, 200},
-		{"idle", hang(stream + "3\r\nabc\r\n"), proxy.Timeouts{Idle: short}, record.StateTimeoutIdle, 200},
-		{"idle after the end", hang(stream + "e\r\ndata: [DONE]\n\n\r\n"), proxy.Timeouts{Idle: short}, record.StateComplete, 200},
+		{"idle", hang(stream + "3\r\nabc\r\n"), proxy.Timeouts{Idle: idle}, record.StateTimeoutIdle, 200},
+		{"idle after the end", hang(stream + "e\r\ndata: [DONE]\n\n\r\n"), proxy.Timeouts{Idle: idle}, record.StateComplete, 200},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
