@@ -22,6 +22,8 @@ type exchange struct {
 	request  []byte
 	sent     bodyInfo // what is known of the request body
 	response []byte
+
+	unsearched bool // a body is left out, as rules could not be applied to it
 }
 
 // state is the terminal state.
@@ -81,6 +83,7 @@ func (d *Drainer) addRef(b *record.Batch, links *[]pending, r ref) error {
 		if err != nil {
 			return fmt.Errorf("%w: gaps: %w", errMalformed, err)
 		}
+		d.redactGaps(gaps)
 		b.Gaps = append(b.Gaps, gaps...)
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	"docket/internal/price"
 	"docket/internal/record"
+	"docket/internal/redact"
 )
 
 // Values of Config.WhenFull.
@@ -41,6 +42,7 @@ type Config struct {
 	Projects        []string        `yaml:"project_headers" doc:"further request headers that carry the project, first one wins"`
 	MetadataHeaders []string        `yaml:"metadata_headers" doc:"further request headers with metadata: a JSON object, or with * at the end one header for each field"`
 	Price           price.Config    `yaml:"price"`
+	Redact          redact.Config   `yaml:"redact"`
 }
 
 // DefaultConfig is what holds where nothing is set.
@@ -108,6 +110,9 @@ func (c Config) Validate() error {
 	}
 	if err := c.Price.Validate(); err != nil {
 		return fmt.Errorf("price.%w", err)
+	}
+	if err := c.Redact.Validate(); err != nil {
+		return fmt.Errorf("redact.%w", err)
 	}
 	return nil
 }

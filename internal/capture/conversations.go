@@ -63,7 +63,7 @@ type memo struct {
 	at           time.Time
 }
 
-func newLinker() *linker { return &linker{digest: newDigest(), young: map[string]memo{}} }
+func newLinker(key []byte) *linker { return &linker{digest: newDigest(key), young: map[string]memo{}} }
 
 // note remembers an id by a copy, as it may be a piece of a body.
 func (l *linker) note(key, conversation string, at time.Time) {
@@ -90,10 +90,10 @@ func itemKey(project, itemID string) string { return "i\x00" + project + "\x00" 
 
 // pendingOf returns what is needed to settle the conversation of a row; ok is
 // false when there is nothing to settle.
-func (l *linker) pendingOf(row int, inf *record.Inference, dec *wire.Decoded) (pending, bool) {
+func (l *linker) pendingOf(row int, inf *record.Inference, dec *wire.Decoded, s said) (pending, bool) {
 	p := pending{row: row, previous: dec.PreviousResponseID, named: dec.References, items: dec.ItemIDs}
-	if (inf.Operation == "chat" || inf.Operation == "generate_content") && len(dec.Input) > 0 {
-		p.history = l.digest.historyOf(inf.Project, inf.UserID, dec.Input, dec.Output)
+	if (inf.Operation == "chat" || inf.Operation == "generate_content") && len(s.input) > 0 {
+		p.history = l.digest.historyOf(inf.Project, s.user, s.input, s.output)
 	}
 	return p, p.previous != "" || p.history.asked != "" || inf.ConversationID != "" && inf.ResponseID != ""
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"docket/internal/price"
+	"docket/internal/redact"
 )
 
 const (
@@ -59,6 +60,8 @@ type Drainer struct {
 	ended      []uuid.UUID // exchanges whose files can go
 	unreadable int         // failed attempts to read the batch
 	linker     *linker
+	rules      *redact.Rules // nil when nothing is redacted
+	unruly     error         // why the rules cannot be applied: then nothing is delivered
 
 	lastResource map[string]string
 }
@@ -78,7 +81,9 @@ func NewDrainer(cfg Config, opts DrainerOptions) *Drainer {
 		}
 		opts.Prices = prices
 	}
-	d := &Drainer{cfg: cfg, opts: opts, linker: newLinker()}
+	d := &Drainer{cfg: cfg, opts: opts}
+	d.rules, d.unruly = redact.NewRules(cfg.Redact)
+	d.linker = newLinker(d.rules.Key())
 	d.quiet = quietLog{log: opts.Log, clock: opts.Clock, every: logInterval}
 	d.metrics = newDrainerMetrics(opts.Registerer, d)
 	return d
@@ -152,6 +157,9 @@ func (d *Drainer) Backlog() int64 {
 // step delivers one batch. Reading waits for records until read ends, sending
 // until ctx ends.
 func (d *Drainer) step(ctx, read context.Context) error {
+	if d.unruly != nil {
+		return fmt.Errorf("capture.redact.%w", d.unruly)
+	}
 	if d.tracker == nil {
 		if err := d.open(ctx); err != nil {
 			return err

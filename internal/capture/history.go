@@ -2,6 +2,7 @@ package capture
 
 import (
 	"bytes"
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -65,7 +66,15 @@ type digest struct {
 	text bool // the last thing was text, which goes on
 }
 
-func newDigest() *digest { return &digest{h: sha256.New(), buf: make([]byte, 0, 3*flushFrom)} }
+// newDigest returns a digest. With a key, its sums tell nothing of what was said
+// to who does not know that.
+func newDigest(key []byte) *digest {
+	d := &digest{h: sha256.New(), buf: make([]byte, 0, 3*flushFrom)}
+	if key != nil {
+		d.h = hmac.New(sha256.New, key)
+	}
+	return d
+}
 
 func (d *digest) reset() {
 	d.h.Reset()

@@ -18,7 +18,7 @@ func TestHistoryForms(t *testing.T) {
 		}
 		return m
 	}
-	of := func(input ...record.Message) string { return newDigest().historyOf("p", "", input, nil).asked }
+	of := func(input ...record.Message) string { return newDigest(nil).historyOf("p", "", input, nil).asked }
 	call := func(arguments string) record.Message {
 		return record.Message{Role: "assistant", Parts: []record.Part{{Type: record.PartToolCall, Name: "f", Arguments: &arguments}}}
 	}
@@ -55,7 +55,7 @@ func BenchmarkHistory(b *testing.B) {
 	}
 	input := []record.Message{text("user"), text("assistant"), text("user"), text("assistant"), text("user")}
 	output := []record.Message{text("assistant")}
-	d := newDigest()
+	d := newDigest(nil)
 	b.ReportAllocs()
 	b.SetBytes(6 * 420)
 	for b.Loop() {
@@ -68,7 +68,7 @@ func BenchmarkHistory(b *testing.B) {
 func TestLinkerKeepsNoBodies(t *testing.T) {
 	body := strings.Repeat("x", 30<<10) + "conv-1"
 	id := body[30<<10:]
-	l := newLinker()
+	l := newLinker(nil)
 	l.note("key", id, time.Time{})
 	m, ok := l.get("key")
 	if !ok || m.conversation != "conv-1" || unsafe.StringData(m.conversation) == unsafe.StringData(id) {

@@ -18,8 +18,14 @@ func (d *Drainer) addExchange(b *record.Batch, links *[]pending, x *exchange) {
 		Request: x.request, Response: x.response, RequestCut: x.sent.Cut, ResponseCut: x.end.Response.Cut,
 		Status: x.end.Status, BodyEnded: x.end.BodyEnded, EndSeen: x.end.EndEvent,
 	}
+	red := d.redactionOf(x.begin.Upstream)
+	red.bodies(&w, x.end.EndEvent || x.end.BodyEnded)
+	x.unsearched = red != nil && red.dropped > 0
 	dec := wire.Decode(w)
+	red.said(&w, &dec)
 	inf := x.inference(&dec)
+	red.row(&inf)
+	red.gap(b, &inf)
 	if inf.CostNanoUSD, inf.PriceVersion = reportedCost(&inf); inf.CostNanoUSD == nil && d.opts.Prices != nil {
 		model := inf.ResponseModel
 		if model == "" {
@@ -28,14 +34,14 @@ func (d *Drainer) addExchange(b *record.Batch, links *[]pending, x *exchange) {
 		inf.CostNanoUSD, inf.PriceVersion = d.opts.Prices.Cost(inf.Provider, model, inf.Time, inf.Usage)
 	}
 	b.Spans = append(b.Spans, d.spans(x, &inf, &dec)...)
-	if p, ok := d.linker.pendingOf(len(b.Inferences), &inf, &dec); ok {
+	if p, ok := d.linker.pendingOf(len(b.Inferences), &inf, &dec, red.linked(&inf, &dec, x.begin.UserID)); ok {
 		*links = append(*links, p)
 	}
 	b.Inferences = append(b.Inferences, inf)
 	b.Bodies = append(b.Bodies, record.Body{
 		InferenceID: inf.ID, Time: inf.Time, Project: inf.Project,
 		RequestHeaders: w.RequestHeader, ResponseHeaders: w.ResponseHeader,
-		Request: x.request, Response: dec.Response, Input: dec.Input, Output: dec.Output, Tools: dec.Tools,
+		Request: w.Request, Response: dec.Response, Input: dec.Input, Output: dec.Output, Tools: dec.Tools,
 	})
 }
 
@@ -84,7 +90,7 @@ func (x *exchange) inference(dec *wire.Decoded) record.Inference {
 // providerEnd says whether the provider's own end arrived and no error was
 // seen. Without bodies only the shape of the answer tells.
 func (x *exchange) providerEnd(dec *wire.Decoded) bool {
-	if x.begin.Level == record.CaptureFull {
+	if x.begin.Level == record.CaptureFull && !x.unsearched {
 		return dec.Complete
 	}
 	return (x.end.EndEvent || x.end.BodyEnded) && x.end.Status < 400

@@ -76,6 +76,7 @@ func (d *Drainer) clientAttributes(x *exchange, inf *record.Inference, dec *wire
 	m := serverAttributes(inf, 28)
 	m[record.AttrSampleValue] = strconv.FormatUint(inf.SampleValue, 16)
 	m[record.AttrCaptureComplete] = strconv.FormatBool(!inf.RequestCut && !inf.ResponseCut && inf.CaptureLevel == record.CaptureFull)
+	setText(m, record.AttrRedacted, inf.Redacted)
 	setText(m, record.AttrOperation, inf.Operation)
 	setText(m, record.AttrProvider, inf.Provider)
 	setText(m, record.AttrRequestModel, inf.RequestModel)

@@ -44,6 +44,13 @@ const (
 // chose: such a rule draws from calls with that feedback only.
 const StratumFeedback = "feedback"
 
+// What redaction did to the stored content of an inference.
+const (
+	RedactedMasked  = "masked"       // something was replaced
+	RedactedRaw     = "raw_dropped"  // and the bytes of a body are left out: only its messages could be cleaned with certainty
+	RedactedDropped = "body_dropped" // a body is left out, as it could not be searched
+)
+
 // Inference is one call to a model (or another exchange on a routed prefix)
 // with its trace: the narrow row, without bodies.
 type Inference struct {
@@ -102,9 +109,11 @@ type Inference struct {
 	CaptureLevel string // one of Capture*
 	RequestCut   bool   // the copy of the request is shorter than the request
 	ResponseCut  bool
-	Undecodable  bool // a body of a known API could not be understood
-	Internal     bool // Docket's own traffic
-	ToolStep     bool // the reply ends in tool calls: not the last reply of the turn
+	Undecodable  bool              // a body of a known API could not be understood
+	Redacted     string            // one of Redacted*, "" when nothing was redacted
+	Redactions   map[string]uint32 // what was, by the names of the rules
+	Internal     bool              // Docket's own traffic
+	ToolStep     bool              // the reply ends in tool calls: not the last reply of the turn
 	ToolNames    []string
 	Stratum      string            // one of Stratum*
 	Attributes   map[string]string // rate limits and other allowed response headers, metadata fields

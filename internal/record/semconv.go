@@ -48,6 +48,7 @@ const (
 	AttrSampleValue     = "docket.sample.rv"
 	AttrCaptureComplete = "docket.capture.complete"
 	AttrTerminalState   = "docket.terminal_state"
+	AttrRedacted        = "docket.redacted" // what redaction did to the stored content
 	AttrToolNames       = "docket.tool.names"
 	AttrProject         = "docket.project"
 	AttrJudgeModel      = "docket.judge.model"

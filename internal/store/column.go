@@ -98,6 +98,19 @@ func pairs[R any](name string, at func(*R) *map[string]string) column[R] {
 		})
 }
 
+// counts is a map of names to numbers.
+func counts[R any](name string, at func(*R) *map[string]uint32) column[R] {
+	return convert(name, "Map(LowCardinality(String), UInt32)",
+		func(r *R) map[string]uint32 { return *at(r) },
+		func(r *R, v map[string]uint32) error {
+			if len(v) == 0 {
+				v = nil
+			}
+			*at(r) = v
+			return nil
+		})
+}
+
 // moment is a time column.
 func moment[R any](name string, at func(*R) *time.Time) column[R] {
 	return convert(name, timeType,

@@ -90,6 +90,8 @@ func inferences() table[record.Inference] {
 			field("request_cut", "Bool", func(r *R) *bool { return &r.RequestCut }),
 			field("response_cut", "Bool", func(r *R) *bool { return &r.ResponseCut }),
 			field("undecodable", "Bool", func(r *R) *bool { return &r.Undecodable }),
+			word("redacted", func(r *R) *string { return &r.Redacted }),
+			counts("redactions", func(r *R) *map[string]uint32 { return &r.Redactions }),
 			field("internal", "Bool", func(r *R) *bool { return &r.Internal }),
 			field("tool_step", "Bool", func(r *R) *bool { return &r.ToolStep }),
 			words("tool_names", func(r *R) *[]string { return &r.ToolNames }),

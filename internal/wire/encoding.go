@@ -46,6 +46,14 @@ func decodeContent(header string, body []byte) (out []byte, cut bool, err error)
 	return body, cut, nil
 }
 
+// Content removes the content encodings that a header names, as Decode does:
+// from a body that is cut or broken as far as it goes, and up to MaxDecoded. cut
+// says that the result lacks something at its end. An encoding that is not known
+// is an error.
+func Content(header string, body []byte) (plain []byte, cut bool, err error) {
+	return decodeContent(header, body)
+}
+
 // Plain reads a body without the content encodings that a header names, at most
 // MaxDecoded bytes of it. It is nil when the body is not encoded, or in a way
 // that is not known here.
