@@ -71,6 +71,7 @@ func checkProxy(file string, getenv func(string) string) error {
 		config.Validate(map[string]any{"proxy": checked{func() error { return proxy.Check(forward) }}, "capture": &copies.Config}),
 		config.Validate(map[string]any{"capture.spool": &copies.Spool}),
 		copies.ValidateSpool(copies.Spool.SegmentBytes, copies.Spool.MaxBytes),
+		copies.ValidateUpstreams(forward.HasUpstream),
 	)
 }
 

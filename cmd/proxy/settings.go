@@ -73,7 +73,7 @@ func loadSettings(args []string, getenv func(string) string, stdout io.Writer) (
 	s.capture.Spool.Dir = cmp.Or(*dir, s.capture.Spool.Dir)
 	s.capture.Environment = cmp.Or(s.capture.Environment, getenv("DOCKET_ENVIRONMENT"))
 	s.proxy = s.proxy.WithUpstream(cmp.Or(*upstream, getenv("DOCKET_UPSTREAM")), getenv("DOCKET_UPSTREAM_KEY"))
-	return s, config.Validate(sections)
+	return s, errors.Join(config.Validate(sections), s.capture.ValidateUpstreams(s.proxy.HasUpstream))
 }
 
 // environ lists the variables that getenv knows.

@@ -117,6 +117,15 @@ func (c Config) Validate() error {
 	return nil
 }
 
+// ValidateUpstreams checks what the settings say of single upstreams against
+// those that there are.
+func (c Config) ValidateUpstreams(exists func(name string) bool) error {
+	if err := c.Redact.ValidateUpstreams(exists); err != nil {
+		return fmt.Errorf("capture.redact.%w", err)
+	}
+	return nil
+}
+
 func isLevel(s string) bool {
 	return s == record.CaptureFull || s == record.CaptureMetadata || s == record.CaptureOff
 }

@@ -81,6 +81,9 @@ type captureView struct {
 	RequestCut  bool   `json:"request_cut"`
 	ResponseCut bool   `json:"response_cut"`
 	Undecodable bool   `json:"undecodable"`
+	// What redaction did, null for nothing, and what it found, by rule.
+	Redacted   *string           `json:"redacted"`
+	Redactions map[string]uint32 `json:"redactions"`
 }
 
 // usageView counts the whole input and the whole output, as the OpenAI API
@@ -107,7 +110,7 @@ func newInferenceView(r record.Inference) inferenceView {
 		Usage: newUsageView(r.Usage), PriceVersion: optional(r.PriceVersion), DurationMS: millis(r.Duration), Chunks: r.Chunks,
 		RequestBytes: r.RequestBytes, ResponseBytes: r.ResponseBytes, RequestCRC: r.RequestCRC, ResponseCRC: r.ResponseCRC,
 		UpstreamRequestID: optional(r.UpstreamRequestID),
-		Capture:           captureView{Level: r.CaptureLevel, RequestCut: r.RequestCut, ResponseCut: r.ResponseCut, Undecodable: r.Undecodable},
+		Capture:           captureView{Level: r.CaptureLevel, RequestCut: r.RequestCut, ResponseCut: r.ResponseCut, Undecodable: r.Undecodable, Redacted: optional(r.Redacted), Redactions: r.Redactions},
 		ToolNames:         list(r.ToolNames), ToolStep: r.ToolStep, Stratum: r.Stratum, Attributes: r.Attributes,
 	}
 	if r.ErrorType != "" || r.ErrorMessage != "" {
