@@ -344,6 +344,10 @@ func TestCheckOfTheProxy(t *testing.T) {
 		"unknown variable": {"", "DOCKET_PROXY_LISSTEN=here", "DOCKET_PROXY_LISSTEN"},
 		"preset":           {"proxy: {upstreams: {a: {preset: opnai}}}", "", "proxy.upstreams.a.preset"},
 		"file":             {"proxy: {upstreams: {a: {preset: vllm, tls: {ca_file: " + ca + "}}}}", "", "proxy.upstreams.a.tls.ca_file"},
+		"redaction":        {"capture: {redact: {rules: [{pattern: mail}]}}", "", "capture.redact.rules[0].pattern"},
+		"redacted route":   {"capture: {redact: {rules: [{pattern: email, upstreams: [opnai]}]}}", "", "capture.redact.rules[0].upstreams"},
+		"HMAC key":         {"capture: {redact: {hmac_key: fake-pw, rules: []}}", "", "capture.redact.hmac_key"},
+		"right redaction":  {"capture: {redact: {rules: [{pattern: email, upstreams: [openai]}]}}", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			variable, value, _ := strings.Cut(c.env, "=")

@@ -161,6 +161,10 @@ func TestBadStartsNameTheSetting(t *testing.T) {
 	if err := os.WriteFile(unknown, []byte("proxy:\n  lisen: x\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	mistyped := filepath.Join(t.TempDir(), "docket.yaml")
+	if err := os.WriteFile(mistyped, []byte("capture: {redact: {rules: [{pattern: email, upstreams: [opnai]}]}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	spool := filepath.Join(t.TempDir(), "spool")
 	for _, c := range []struct {
 		name string
@@ -173,6 +177,7 @@ func TestBadStartsNameTheSetting(t *testing.T) {
 		{"all interfaces", []string{"--listen", ":0"}, nil, []string{"listen", "allow_remote"}},
 		{"unknown key", []string{"--config", unknown}, nil, []string{unknown + ":2", "lisen", "allowed: "}},
 		{"bad upstream", nil, map[string]string{"DOCKET_UPSTREAM": "ftp://user:fake-pw@host"}, []string{"base_url"}},
+		{"redaction of no upstream", []string{"--config", mistyped}, nil, []string{"capture.redact.rules[0].upstreams", "opnai"}},
 		{"unknown argument", []string{"serve"}, nil, []string{"serve"}},
 		{"bad variable", nil, map[string]string{"DOCKET_PROXY_PROPAGATE": "maybe"}, []string{"propagate", "on or off"}},
 	} {

@@ -172,3 +172,9 @@ func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return ip != nil && ip.IsLoopback()
 }
+
+// HasUpstream says whether there is an upstream of this name.
+func (c Config) HasUpstream(name string) bool {
+	_, ok := c.Upstreams[name]
+	return ok
+}

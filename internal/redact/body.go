@@ -168,7 +168,7 @@ func (b *body) leaf(w *walker, l leaf, start int, lines *view) {
 	switch {
 	case l.kind == 'p':
 		b.logprobs = append(b.logprobs, span{place(l.start), place(l.end)})
-	case l.hit != nil && (l.kind != '"' || !b.stream || l.hit.action == ActionDrop):
+	case l.hit != nil && (l.kind != '"' || !b.stream || isFixed(l.name) || l.hit.action == ActionDrop):
 		b.e = append(b.e, edit{place(l.start), place(l.end), l.hit.whole(l, w.s[l.start:l.end]), l.hit})
 	case l.kind == '0':
 		for _, m := range b.f.findNumber(w.s, l, nil) {
@@ -184,7 +184,7 @@ func (b *body) leaf(w *walker, l leaf, start int, lines *view) {
 func (b *body) string(w *walker, l leaf, p piece) {
 	var c *channel
 	switch {
-	case l.kind == '"' && b.stream:
+	case l.kind == '"' && b.stream && !isFixed(l.name):
 		c = b.deltas(w, l)
 	case l.kind == '"' && inParts(l.name):
 		c = b.channel(hashName(uint64(w.list(l)), l.name))
@@ -214,6 +214,17 @@ func (b *body) alone(p piece, l leaf) {
 	var c channel
 	c.add(p)
 	b.e.channel(&c, found, true)
+}
+
+// isFixed says whether members of this name come whole, and again with each event
+// of a stream.
+func isFixed(name string) bool {
+	switch name {
+	case "id", "object", "model", "type", "role", "name", "status", "item_id", "call_id", "tool_call_id", "finish_reason",
+		"stop_reason", "system_fingerprint", "service_tier", "response_id", "responseId", "modelVersion", "created_at", "event", "obfuscation":
+		return true
+	}
+	return false
 }
 
 // inParts says whether members of this name in the items of a list are pieces of

@@ -145,13 +145,15 @@ func (f *Filter) findNumber(s string, l leaf, found []match) []match {
 		return found
 	}
 	for _, form := range []string{text, plainNumber(text)} {
-		for _, m := range f.direct(form, nil) {
-			text := quoted(m.text)
-			if m.rule.action == ActionDrop {
-				text = "null"
-			}
-			return append(found, match{l.start, l.end, m.rule, text})
+		inner := f.direct(form, nil)
+		if len(inner) == 0 {
+			continue
 		}
+		m := inner[0]
+		if m.text = quoted(m.text); m.rule.action == ActionDrop {
+			m.text = "null"
+		}
+		return append(found, match{l.start, l.end, m.rule, m.text})
 	}
 	return found
 }

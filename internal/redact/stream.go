@@ -153,5 +153,5 @@ func suspicious(s string) bool {
 			return true
 		}
 	}
-	return strings.HasPrefix(s, "eyJ") || len(s) >= 24
+	return strings.HasPrefix(s, "eyJ")
 }

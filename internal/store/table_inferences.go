@@ -63,21 +63,7 @@ func inferences() table[record.Inference] {
 			field("cost_nanousd", "Nullable(UInt64)", func(r *R) **uint64 { return &r.CostNanoUSD }),
 			word("price_version", func(r *R) *string { return &r.PriceVersion }),
 
-			convert("time_to_first_token_us", "Nullable(UInt64)",
-				func(r *R) *uint64 {
-					if r.TimeToFirstToken == nil {
-						return nil
-					}
-					us := toMicros(*r.TimeToFirstToken)
-					return &us
-				},
-				func(r *R, v *uint64) error {
-					if v != nil {
-						d := fromMicros(*v)
-						r.TimeToFirstToken = &d
-					}
-					return nil
-				}),
+			firstToken(),
 			micros("duration_us", func(r *R) *time.Duration { return &r.Duration }),
 			field("chunks", "UInt32", func(r *R) *uint32 { return &r.Chunks }),
 			field("request_bytes", "UInt64", func(r *R) *uint64 { return &r.RequestBytes }),
@@ -99,4 +85,23 @@ func inferences() table[record.Inference] {
 			pairs("attributes", func(r *R) *map[string]string { return &r.Attributes }),
 		},
 	}
+}
+
+// firstToken is the time to the first byte of the answer, NULL without one.
+func firstToken() column[record.Inference] {
+	return convert("time_to_first_token_us", "Nullable(UInt64)",
+		func(r *record.Inference) *uint64 {
+			if r.TimeToFirstToken == nil {
+				return nil
+			}
+			us := toMicros(*r.TimeToFirstToken)
+			return &us
+		},
+		func(r *record.Inference, v *uint64) error {
+			if v != nil {
+				d := fromMicros(*v)
+				r.TimeToFirstToken = &d
+			}
+			return nil
+		})
 }

@@ -1,0 +1,1 @@
+ALTER TABLE `docket`.`inferences` ON CLUSTER `prod` ADD COLUMN IF NOT EXISTS redacted LowCardinality(String) AFTER undecodable, ADD COLUMN IF NOT EXISTS redactions Map(LowCardinality(String), UInt32) AFTER redacted
