@@ -3,6 +3,7 @@ package sdk
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -21,12 +22,15 @@ import (
 // record is one call as the read API tells it.
 type record map[string]any
 
-// differs are the fields that no two runs have in common. They are checked one
-// by one, or have tests elsewhere.
-var differs = []string{
-	"id", "time", "instance", "trace_id", "span_id", "parent_span_id", "upstream_span_id", "time_to_first_token_ms", "duration_ms",
-	"chunks", "request_bytes", "response_bytes", "request_crc32c", "response_crc32c", "request", "response", "request_headers",
-	"response_headers", "verdicts", "judge_calls", "labels",
+// compared are the fields that testdata/want has: what the exchange was and
+// said. Ids, times and sizes differ between runs, and are checked one by one or
+// have tests elsewhere. "judged" is the test's own.
+func compared() []string {
+	return []string{
+		"api", "attributes", "capture", "complete", "conversation_id", "conversation_source", "error", "finish_reason", "judged",
+		"messages", "operation", "output", "path", "provider", "raw_usage", "reply", "request_model", "response_id", "response_model",
+		"status", "stratum", "stream", "terminal_state", "tool_names", "tool_step", "tools", "upstream", "upstream_request_id", "usage",
+	}
 }
 
 // records are all calls of a trace, in their order.
@@ -87,15 +91,12 @@ func (r *rig) judged(t *testing.T, rec record, wanted bool) bool {
 	return verdicts()
 }
 
-// normal leaves out what differs between runs, and puts a name in the place of
-// each made id.
+// normal keeps what is compared, and puts a name in the place of each made id.
 func normal(t *testing.T, list []record, client string, requests []request) []record {
 	t.Helper()
 	conversations := []string{}
 	for _, rec := range list {
-		for _, field := range differs {
-			delete(rec, field)
-		}
+		maps.DeleteFunc(rec, func(field string, _ any) bool { return !slices.Contains(compared(), field) })
 		if id, ok := rec["conversation_id"].(string); ok {
 			if !slices.Contains(conversations, id) {
 				conversations = append(conversations, id)
