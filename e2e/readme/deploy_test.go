@@ -32,7 +32,7 @@ func TestCompose(t *testing.T) {
 	if err := yaml.Unmarshal(data, &compose); err != nil {
 		t.Fatal(err)
 	}
-	known := map[string]bool{"DOCKET_STORE": true, "DOCKET_UPSTREAM": true, "DOCKET_API_TOKEN": true}
+	known := map[string]bool{"DOCKET_STORE": true, "DOCKET_UPSTREAM": true, "DOCKET_UPSTREAM_KEY": true, "DOCKET_API_TOKEN": true}
 	for _, s := range sections() {
 		for _, f := range config.Fields(s.name, s.cfg) {
 			known[f.Env] = true

@@ -124,18 +124,24 @@ func list(out, values []string) []string {
 // bounded trims a value and cuts it on a rune. What it returns is valid UTF-8
 // without NUL.
 func bounded(s string, maxBytes int) string {
-	s = strings.TrimSpace(s)
-	if len(s) > maxBytes {
-		s = s[:maxBytes]
-		for i := 0; i < utf8.UTFMax && len(s) > 0; i++ {
-			if r, n := utf8.DecodeLastRuneInString(s); r != utf8.RuneError || n > 1 {
-				break
-			}
-			s = s[:len(s)-1]
-		}
-	}
+	s = cutOnRune(strings.TrimSpace(s), maxBytes)
 	if !utf8.ValidString(s) || strings.IndexByte(s, 0) >= 0 {
 		s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
+		s = cutOnRune(s, maxBytes) // U+FFFD is longer than what it stands for
+	}
+	return s
+}
+
+func cutOnRune(s string, maxBytes int) string {
+	if len(s) <= maxBytes {
+		return s
+	}
+	s = s[:maxBytes]
+	for i := 0; i < utf8.UTFMax && len(s) > 0; i++ {
+		if r, n := utf8.DecodeLastRuneInString(s); r != utf8.RuneError || n > 1 {
+			break
+		}
+		s = s[:len(s)-1]
 	}
 	return s
 }

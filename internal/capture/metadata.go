@@ -75,7 +75,7 @@ func (m metadataHeaders) attributes(b Begin) []string {
 	for _, prefix := range m.prefixes {
 		for name, values := range b.Header {
 			if rest, ok := strings.CutPrefix(name, prefix); ok && len(values) > 0 && rest != "" {
-				add("metadata."+strings.ToLower(rest), values[0], maxListEntries)
+				add("metadata."+bounded(strings.ToLower(rest), maxValueBytes), values[0], maxListEntries)
 			}
 		}
 	}

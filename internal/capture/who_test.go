@@ -153,7 +153,7 @@ func TestWhoIsBounded(t *testing.T) {
 	}
 	got, inf := whoOf(t, nil, "", "langfuse_session_id: "+long, "Helicone-User-Id: "+long, "Helicone-Prompt-Id: "+long,
 		"langfuse_tags: "+strings.Repeat("t", 5000)+strings.Repeat(",u", 10)+manyTags(), "x-portkey-metadata: {"+strings.Join(many, ",")+"}",
-		`cf-aig-metadata: {"long":"`+long+`"}`)
+		`cf-aig-metadata: {"long":"`+long+`"}`, "Docket-Metadata-"+strings.Repeat("N", 10_000)+": v")
 	for what, v := range map[string]string{"conversation": got.Conversation, "user": got.User, "prompt": got.Prompt, "tag": got.Tags[0]} {
 		if len(v) != 256 {
 			t.Errorf("%s has %d bytes", what, len(v))
@@ -167,11 +167,11 @@ func TestWhoIsBounded(t *testing.T) {
 		if strings.HasPrefix(name, "metadata.") {
 			n++
 		}
-		if len(v) > 256 || name == "metadata.long" {
+		if len(v) > 256 || len(name) > 256+len("metadata.") || name == "metadata.long" {
 			t.Errorf("%s has %d bytes", name, len(v))
 		}
 	}
-	if n != 32 || inf.Attributes["metadata.f031"] != "31" {
+	if n != 32 || inf.Attributes["metadata.f030"] != "30" {
 		t.Errorf("%d metadata fields: %v", n, inf.Attributes)
 	}
 }

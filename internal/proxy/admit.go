@@ -51,6 +51,9 @@ func Check(c Config) error {
 	if _, err := newRoutes(c, &buffers{}); err != nil {
 		return err
 	}
+	if _, err := clientTLS(c); err != nil {
+		return err
+	}
 	_, err := newGuard(c)
 	return err
 }

@@ -14,7 +14,8 @@
 //   - traceparent and tracestate, which are ours (propagate: off keeps the
 //     client's)
 //   - Docket-* fields, which are removed
-//   - what a route's settings add, remove or replace
+//   - what a route's settings add, remove or replace, such as the key
+//     (credential.go), and gateway keys, which are removed (gatewaykey.go)
 //
 // What arrived before a cut reaches the client, status included, and then the
 // cut itself: the handler aborts with http.ErrAbortHandler, which must reach
@@ -51,6 +52,16 @@
 // connection is shared: that it was closed while idle is looked for before each
 // call, and a request is sent again only if the upstream said that it did not
 // process it (roundtrip.go).
+//
+// Where the settings have a key for an upstream, it replaces every credential of
+// the client, in whatever field: which of them a client fills says nothing about
+// whom it is for. A gateway key may come in the same fields, since SDKs have no
+// other place for one; it is known by its hash, and removed wherever it stands,
+// so that it goes upstream under no settings. Refusing settings in which a client
+// could have no credential left was rejected: servers of one's own ask for none.
+//
+// Presets (preset.go) are data. What an API is called in its own base URL before
+// the version is the prefix's to replace, so that one rule fits all of them.
 //
 // # Limits
 //
