@@ -252,3 +252,49 @@ func TestSecondOwnerOfTheSpoolIsRefused(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestKeysOfTheSettings: the upstream's key comes from the environment, the
+// gateway's from a file of its own; neither is in the log.
+func TestKeysOfTheSettings(t *testing.T) {
+	up := upstreamtest.Start(t, upstreamtest.Answer(reply))
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"team.key":    "fake-gateway-key-of-the-team\n",
+		"docket.yaml": "capture: {shutdown_drain: 100ms}\nproxy: {keys: {team: {key: {file: team.key}, project: shop}}}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	environment := map[string]string{"DOCKET_UPSTREAM": up.URL(), "DOCKET_UPSTREAM_KEY": "fake-upstream-key"}
+	out, stop := startProxy(t, func(name string) string { return environment[name] },
+		"--store", "http://"+closedPort(t)+"/docket", "--spool", filepath.Join(dir, "spool"), "--config", filepath.Join(dir, "docket.yaml"))
+	base := out.find(t, `proxy listening on (http://\S+)`)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	for key, want := range map[string]int{"fake-gateway-key-of-the-team": 200, "fake-gateway-key-of-nobody": 401, "": 401} {
+		r, err := http.NewRequest(http.MethodPost, base+"/v1/chat/completions", strings.NewReader(`{"model":"m"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+key)
+		res, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != want {
+			t.Errorf("key %q: got %d", key, res.StatusCode)
+		}
+	}
+	if got := up.Requests(); len(got) != 1 || got[0].Values("Authorization")[0] != "Bearer fake-upstream-key" {
+		t.Errorf("the upstream got %+v", got)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	for _, key := range []string{"fake-gateway-key", "fake-upstream-key"} {
+		if strings.Contains(out.String(), key) {
+			t.Errorf("the log shows %s:\n%s", key, out)
+		}
+	}
+}
