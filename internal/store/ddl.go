@@ -50,6 +50,7 @@ func newDDL(cfg Config, database string) ddl {
 			"eval_epochs":      inserted(cfg.VerdictTTL),
 			"capture_gaps":     inserted(cfg.VerdictTTL),
 			"feedback":         inserted(cfg.VerdictTTL),
+			"deleted_ids":      "toDateTime(deleted_at) + " + interval(cfg.TTL),
 			"traffic_hourly":   "toDateTime(hour) + " + interval(cfg.VerdictTTL),
 			"quality_hourly":   "toDateTime(hour) + " + interval(cfg.VerdictTTL),
 		},

@@ -37,6 +37,15 @@
 // which has no insertion time: a span older than span_ttl may vanish at once; its
 // inference does not.
 //
+// # Deletion
+//
+// Delete removes all rows of a user or a conversation by mutations that rewrite
+// the parts; a lightweight delete would only hide the rows. Which tables hold
+// something of somebody is one list (holders), and a test fails for a table that
+// is neither on it nor known to hold nothing of anybody. A hash of the id of each
+// deleted call is kept for as long as calls are, so that neither a late resend
+// nor an evaluator that was at work brings rows back.
+//
 // # Errors
 //
 // A *RefusedError will not go away by sending the same rows again: a value or a

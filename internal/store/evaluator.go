@@ -75,11 +75,19 @@ func (s *Store) JudgedIDs(ctx context.Context, verdictIDs []string) (map[string]
 
 // WriteVerdicts stores judge calls, then their verdicts: who finds a verdict
 // finds its call. Writing the same again changes nothing; a verdict with the same
-// id and a later JudgedAt replaces the older one.
+// id and a later JudgedAt replaces the older one. What is about an inference
+// that was deleted is left out.
 func (s *Store) WriteVerdicts(ctx context.Context, calls []record.JudgeCall, list []record.Verdict) error {
 	if err := s.ready(ctx); err != nil {
 		return err
 	}
+	judged := func(r *record.Verdict) string { return r.InferenceID }
+	called := func(r *record.JudgeCall) string { return r.InferenceID }
+	gone, err := s.deleted(ctx, append(idsOf(list, judged), idsOf(calls, called)...))
+	if err != nil {
+		return err
+	}
+	list, calls = withoutDeleted(list, gone, judged), withoutDeleted(calls, gone, called)
 	calls = replaceRows(calls,
 		func(r *record.JudgeCall) bool { return storable(r.Time) && storable(r.UnitTime) },
 		func(r *record.JudgeCall) {

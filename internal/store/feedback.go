@@ -11,11 +11,17 @@ import (
 )
 
 // WriteFeedback stores feedback. Writing the same again changes nothing; a later
-// version under the same id replaces the earlier one.
+// version under the same id replaces the earlier one. Feedback on an inference
+// that was deleted is left out.
 func (s *Store) WriteFeedback(ctx context.Context, list []record.Feedback) error {
 	if err := s.ready(ctx); err != nil {
 		return err
 	}
+	gone, err := s.deleted(ctx, idsOf(list, func(r *record.Feedback) string { return r.InferenceID }))
+	if err != nil {
+		return err
+	}
+	list = withoutDeleted(list, gone, func(r *record.Feedback) string { return r.InferenceID })
 	now := time.Now()
 	list = replaceRows(list,
 		func(r *record.Feedback) bool { return storable(r.Time) && storable(r.Updated) },

@@ -19,6 +19,12 @@ func (s *Store) WriteLabels(ctx context.Context, list []record.Label) error {
 	id := func(r *record.Label) string {
 		return fmt.Sprintf("%d|%q|%q|%q|%q|%q|%q|%v", r.Time.UnixMicro(), r.Project, r.Criterion, r.InferenceID, r.Annotator, r.Label, r.Comment, r.SelectionP)
 	}
+	about := func(r *record.Label) string { return r.InferenceID }
+	gone, err := s.deleted(ctx, idsOf(list, about))
+	if err != nil {
+		return err
+	}
+	list = withoutDeleted(list, gone, about)
 	list = replaceRows(list,
 		func(r *record.Label) bool { return storable(r.Time) },
 		func(r *record.Label) { r.Time = storableTime(r.Time, "", time.Now()) })
@@ -61,6 +67,12 @@ func (s *Store) WriteCalibrationAnswers(ctx context.Context, list []record.Calib
 	id := func(r *record.CalibrationAnswer) string {
 		return fmt.Sprintf("%s|%d|%d|%s|%s", r.VerdictID, r.Repeat, r.Time.UnixMicro(), r.Outcome, r.Reason)
 	}
+	about := func(r *record.CalibrationAnswer) string { return r.CaseID }
+	gone, err := s.deleted(ctx, idsOf(list, about))
+	if err != nil {
+		return err
+	}
+	list = withoutDeleted(list, gone, about)
 	return insert(ctx, s, calibrationAnswers(), "answers:"+hashOf(list, id), list, id, nil)
 }
 

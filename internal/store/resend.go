@@ -17,12 +17,13 @@ type idSet map[string]bool
 // presence is what of a batch is stored already.
 type presence struct {
 	inferences, bodies, spans idSet
+	deleted                   idSet // inferences; they count as stored
 }
 
 // idChunk is how many ids go into one query; they travel in the URL.
 const idChunk = 500
 
-// present looks up which rows of a batch are stored.
+// present looks up which rows of a batch are stored, or were deleted.
 func (s *Store) present(ctx context.Context, b record.Batch) (p presence, err error) {
 	from, to := bounds(b.Inferences, func(r *record.Inference) time.Time { return r.Time })
 	if p.inferences, err = s.storedIDs(ctx, "inferences", idsOf(b.Inferences, inferenceID), from, to); err != nil {
@@ -34,8 +35,28 @@ func (s *Store) present(ctx context.Context, b record.Batch) (p presence, err er
 	}
 	from, to = bounds(b.Spans, func(r *record.Span) time.Time { return r.Time })
 	traces := idsOf(b.Spans, func(r *record.Span) string { return r.TraceID })
-	p.spans, err = s.storedSpans(ctx, traces, from, to)
+	if p.spans, err = s.storedSpans(ctx, traces, from, to); err != nil {
+		return p, err
+	}
+	err = s.addDeleted(ctx, b, &p)
 	return p, err
+}
+
+// addDeleted counts what was deleted since as stored, so that a resend does not
+// bring it back.
+func (s *Store) addDeleted(ctx context.Context, b record.Batch, p *presence) error {
+	ids := slices.Concat(idsOf(b.Inferences, inferenceID), idsOf(b.Bodies, bodyID), inferencesOf(b.Spans))
+	gone, err := s.deleted(ctx, ids)
+	p.deleted = gone
+	for id := range gone {
+		p.inferences[id], p.bodies[id] = true, true
+	}
+	for i := range b.Spans {
+		if r := &b.Spans[i]; gone[r.Attributes[record.AttrInferenceID]] {
+			p.spans[spanID(r)] = true
+		}
+	}
+	return err
 }
 
 // keep selects the rows that are not stored; nil when nobody looked.
@@ -105,7 +126,7 @@ func (s *Store) repairCandidates(ctx context.Context, b record.Batch, stored pre
 	if len(stored.inferences) == 0 {
 		return nil
 	}
-	ids := slices.DeleteFunc(idsOf(b.Inferences, inferenceID), func(id string) bool { return !stored.inferences[id] })
+	ids := slices.DeleteFunc(idsOf(b.Inferences, inferenceID), func(id string) bool { return !stored.inferences[id] || stored.deleted[id] })
 	query, err := s.queries.render("stored_candidates.sql", nil)
 	if err != nil {
 		return err

@@ -103,8 +103,8 @@ func TestClusterStatementsParse(t *testing.T) {
 			t.Errorf("%s: %s", path, ast)
 		}
 	}
-	if distributed != 16 {
-		t.Errorf("%d distributed tables, want 16", distributed)
+	if distributed != 18 {
+		t.Errorf("%d distributed tables, want 18", distributed)
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.ttls)) {
 		statement := d.alterTTL(name)
@@ -164,6 +164,8 @@ func TestColumnsAreThoseOfTheTables(t *testing.T) {
 		"cursors":             columnsOf(cursors()),
 		"candidates":          columnsOf(candidates()),
 		"feedback":            columnsOf(feedback()),
+		"deletions":           columnsOf(deletions()),
+		"deleted_ids":         columnsOf(deletedIDs()),
 		"schema_migrations":   columnsOf(applied()),
 	} {
 		rows := storetest.Exec(t, cfg.DSN, "SELECT name, type FROM system.columns WHERE database = currentDatabase() AND table = '"+name+"' FORMAT TSVRaw")
@@ -268,6 +270,14 @@ func TestQueryStatements(t *testing.T) {
 		{"feedback_target_trace", "feedback_target.sql", record.Feedback{TraceID: "t"}},
 		{"feedback_candidate", "feedback_candidate.sql", nil},
 		{"feedback_candidates", "feedback_candidates.sql", map[string]any{"Columns": "..."}},
+		{"subject_user", "subject_ids.sql", record.Subject{User: "u", Project: "p"}},
+		{"subject_conversation", "subject_ids.sql", record.Subject{Conversation: "c", Project: "p"}},
+		{"subject_shared", "subject_shared.sql", record.Subject{User: "u", Project: "p"}},
+		{"subject_keys", "subject_keys.sql", nil},
+		{"delete_rows", "delete_rows.sql", map[string]string{"Table": "t", "OnCluster": " ON CLUSTER c", "Where": "w"}},
+		{"count_rows", "count_rows.sql", map[string]string{"Table": "t", "Where": "w"}},
+		{"spans_left", "spans_left.sql", map[string]string{"Table": "t"}},
+		{"deleted_ids", "deleted_ids.sql", nil},
 		{"inferences_by_id", "inferences_by_id.sql", map[string]any{"Columns": "..."}},
 		{"verdicts", "verdicts.sql", map[string]any{"Columns": "...", "F": record.VerdictFilter{}}},
 		{"verdicts_all", "verdicts.sql", map[string]any{"Columns": "...", "F": allVerdicts}},
@@ -315,7 +325,8 @@ func TestQueryStatements(t *testing.T) {
 		"inferences": insertSQL(inferences()), "bodies": insertSQL(bodies()), "spans": insertSQL(spans("other.spans")),
 		"verdicts": insertSQL(verdicts()), "judge_calls": insertSQL(judgeCalls()), "gaps": insertSQL(gaps()),
 		"epochs": insertSQL(epochs()), "cursors": insertSQL(cursors()), "applied": insertSQL(applied()),
-		"labels": insertSQL(labels()), "feedback": insertSQL(feedback()), "calibration_answers": insertSQL(calibrationAnswers()), "calibrations": insertSQL(calibrations()),
+		"labels": insertSQL(labels()), "feedback": insertSQL(feedback()),
+		"deletions": insertSQL(deletions()), "deleted_ids": insertSQL(deletedIDs()), "calibration_answers": insertSQL(calibrationAnswers()), "calibrations": insertSQL(calibrations()),
 	} {
 		snapshot(t, "inserts/"+name+".sql", insert)
 	}

@@ -52,7 +52,8 @@ func (s *Store) Write(ctx context.Context, b record.Batch) error {
 }
 
 // WriteSpans stores spans under a token: calling it again with the same token
-// and spans changes nothing.
+// and spans changes nothing. Traces about an inference that was deleted are left
+// out.
 func (s *Store) WriteSpans(ctx context.Context, token string, list []record.Span) error {
 	if token == "" {
 		return errors.New("write spans: no token")
@@ -60,7 +61,26 @@ func (s *Store) WriteSpans(ctx context.Context, token string, list []record.Span
 	if err := s.ready(ctx); err != nil {
 		return err
 	}
+	gone, err := s.deleted(ctx, inferencesOf(list))
+	if err != nil {
+		return err
+	}
+	if gone != nil {
+		about := make(idSet)
+		for _, r := range list {
+			if gone[r.Attributes[record.AttrInferenceID]] {
+				about[r.TraceID] = true
+			}
+		}
+		list = withoutDeleted(list, about, func(r *record.Span) string { return r.TraceID })
+	}
 	return insert(ctx, s, spans(s.cfg.SpansTable), token, storableSpans(list, time.Time{}), spanID, nil)
+}
+
+// inferencesOf lists the inferences that spans are about.
+func inferencesOf(list []record.Span) []string {
+	ids := idsOf(list, func(r *record.Span) string { return r.Attributes[record.AttrInferenceID] })
+	return slices.DeleteFunc(ids, func(id string) bool { return id == "" })
 }
 
 func inferenceID(r *record.Inference) string { return r.ID }

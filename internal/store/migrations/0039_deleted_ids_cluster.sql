@@ -1,0 +1,1 @@
+{{distributed "deleted_ids" "cityHash64(id_hash)"}}

@@ -1,0 +1,1 @@
+{{distributed "deletions" "cityHash64(deletion_id)"}}

@@ -1,0 +1,1 @@
+ALTER TABLE {{.Table}}{{.OnCluster}} DELETE WHERE {{.Where}}

@@ -1,0 +1,1 @@
+SELECT DISTINCT TraceId FROM {{.Table}} WHERE TraceId IN {ids:Array(String)}

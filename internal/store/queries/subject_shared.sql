@@ -1,0 +1,7 @@
+SELECT count()
+FROM inferences
+WHERE user_id NOT IN ('', {user:String}) AND conversation_id != '' AND (project, conversation_id) GLOBAL IN (
+    SELECT project, conversation_id
+    FROM inferences
+    WHERE user_id = {user:String} AND conversation_id != ''{{if .Project}} AND project = {project:String}{{end}}
+)

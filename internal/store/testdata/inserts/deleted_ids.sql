@@ -1,0 +1,1 @@
+INSERT INTO `deleted_ids` (`id_hash`, `deleted_at`)

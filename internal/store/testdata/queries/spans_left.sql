@@ -1,0 +1,1 @@
+SELECT DISTINCT TraceId FROM t WHERE TraceId IN {ids:Array(String)}
