@@ -28,10 +28,14 @@ type labelledCase struct {
 }
 
 // skippedLabels counts labels that say neither pass nor fail.
-type skippedLabels struct{ unsure, partial, disputed, gone int }
+type skippedLabels struct{ unsure, partial, disputed, gone, without int }
 
 func (s skippedLabels) String() string {
-	return fmt.Sprintf("labels left out: %d unsure, %d partial, %d disputed, %d whose bodies are not kept", s.unsure, s.partial, s.disputed, s.gone)
+	out := fmt.Sprintf("labels left out: %d unsure, %d partial, %d disputed, %d whose bodies are not kept", s.unsure, s.partial, s.disputed, s.gone)
+	if s.without > 0 {
+		out += fmt.Sprintf("; %d exported calls have no label on a criterion of the rubric", s.without)
+	}
+	return out
 }
 
 // labelPartial is a label of files: the criterion is met in part.
@@ -47,7 +51,7 @@ const maxLabelLine = 64 << 20
 
 // casesOfFile reads a file of labels: one JSON object a line, with messages,
 // human (pass, fail, partial or unsure), and a criterion unless the rubric has
-// only one.
+// only one; or with labels, as evaluator export writes it.
 func casesOfFile(path, partial string, rubric judge.Rubric) (cases []labelledCase, skipped skippedLabels, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -65,6 +69,8 @@ func casesOfFile(path, partial string, rubric judge.Rubric) (cases []labelledCas
 		switch {
 		case errors.Is(err, errUnsure):
 			skipped.unsure++
+		case errors.Is(err, errUnlabelled):
+			skipped.without++
 		case err == nil && c.partial && partial == partialSkip:
 			skipped.partial++
 		case err != nil:
@@ -79,12 +85,18 @@ func casesOfFile(path, partial string, rubric judge.Rubric) (cases []labelledCas
 	return cases, skipped, nil
 }
 
-var errUnsure = errors.New("the label is unsure")
+var (
+	errUnsure     = errors.New("the label is unsure")
+	errUnlabelled = errors.New("there is no label")
+)
 
 func caseOfLine(line []byte, rubric judge.Rubric) (labelledCase, error) {
 	var c conversation // further keys, such as source and licence, are for people
 	if err := json.Unmarshal(line, &c); err != nil {
 		return labelledCase{}, err
+	}
+	if c.Human == "" && c.Labels != nil {
+		return caseOfExport(c, rubric)
 	}
 	switch c.Human {
 	case record.LabelPass, record.LabelFail, labelPartial:
@@ -101,19 +113,7 @@ func caseOfLine(line []byte, rubric judge.Rubric) (labelledCase, error) {
 	default:
 		return labelledCase{}, errors.New("criterion: missing: want a name of the rubric's, a sentence or an object")
 	}
-	c.Criterion = nil
-	// The content makes the id: an answer belongs to what was asked about, also
-	// when the file is edited.
-	content, err := json.Marshal([]any{c.Messages, c.Output, c.Tools, c.Sources, c.Expected})
-	if err != nil {
-		return labelledCase{}, err
-	}
-	name := c.ID
-	c.ID = uuid.NewSHA1(uuid.NameSpaceOID, content).String()
-	if name == "" {
-		name = c.ID
-	}
-	u, err := c.unit()
+	name, u, err := caseUnit(&c)
 	if err != nil {
 		return labelledCase{}, err
 	}
@@ -121,12 +121,64 @@ func caseOfLine(line []byte, rubric judge.Rubric) (labelledCase, error) {
 	return labelledCase{name: name, unit: u, human: map[string]bool{criterion: c.Human == record.LabelPass}, partial: c.Human == labelPartial}, nil
 }
 
+// caseOfExport is an exported call with what people said about the rubric's
+// criteria: the majority counts, and a tie for nothing.
+func caseOfExport(c conversation, rubric judge.Rubric) (labelledCase, error) {
+	votes, unsure := map[string]int{}, false
+	for _, l := range c.Labels {
+		switch {
+		case !slices.Contains(rubric.CriterionNames(), l.Criterion):
+		case l.Label == record.LabelUnsure:
+			unsure = true
+		default:
+			votes[l.Criterion] += vote(l.Label)
+		}
+	}
+	human := map[string]bool{}
+	for criterion, n := range votes {
+		if n != 0 {
+			human[criterion] = n > 0
+		}
+	}
+	switch {
+	case len(human) == 0 && (unsure || len(votes) > 0):
+		return labelledCase{}, errUnsure
+	case len(human) == 0:
+		return labelledCase{}, errUnlabelled
+	}
+	for i, name := range rubric.CriterionNames() {
+		if _, ok := human[name]; ok {
+			c.Criteria = append(c.Criteria, rubric.Criteria[i])
+		}
+	}
+	name, u, err := caseUnit(&c)
+	return labelledCase{name: name, unit: u, human: human}, err
+}
+
+// caseUnit builds what is judged.
+func caseUnit(c *conversation) (name string, u judge.Unit, err error) {
+	c.Criterion = nil
+	// The content makes the id: an answer belongs to what was asked about, also
+	// when the file is edited.
+	content, err := json.Marshal([]any{c.Messages, c.Output, c.Tools, c.Sources, c.Expected})
+	if err != nil {
+		return "", u, err
+	}
+	name = c.ID
+	c.ID = uuid.NewSHA1(uuid.NameSpaceOID, content).String()
+	if name == "" {
+		name = c.ID
+	}
+	u, err = c.unit()
+	return name, u, err
+}
+
 // casesOfStore reads what people said about the rubric's criteria. Of several
 // people the majority counts; a tie counts for nothing.
 func casesOfStore(ctx context.Context, db *store.Store, project string, rubric judge.Rubric) (cases []labelledCase, skipped skippedLabels, err error) {
 	votes := map[string]map[string]int{} // by inference and criterion: passes less failures
 	for _, criterion := range rubric.CriterionNames() {
-		labels, err := db.Labels(ctx, record.LabelFilter{Project: project, Criterion: criterion, Limit: 10_000})
+		labels, err := db.AllLabels(ctx, record.LabelFilter{Project: project, Criterion: criterion})
 		if err != nil {
 			return nil, skipped, err
 		}

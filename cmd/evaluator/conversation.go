@@ -30,6 +30,13 @@ type conversation struct {
 	Criteria  []judge.Criterion `json:"criteria"`
 	Criterion *judge.Criterion  `json:"criterion"`
 	Human     string            `json:"human"`
+	Labels    []givenLabel      `json:"labels"` // of evaluator export
+}
+
+// givenLabel is what somebody says about one criterion, as the API shows it.
+type givenLabel struct {
+	Criterion string `json:"criterion"`
+	Label     string `json:"label"`
 }
 
 // texts is a list of texts, or one.

@@ -24,6 +24,7 @@ func verbs() []verb {
 		{"calibrate", "compare the judge with people: labelled cases of a file or of the page", calibrate},
 		{"backfill", "judge what was recorded before", backfill},
 		{"gate", "fail when the pass rate of traffic is below a minimum", rateGate},
+		{"export", "write calls with all that is known about them to JSON lines", exportLines},
 		{"delete", "delete all that is stored of a user or a conversation", deleteSubject},
 		{"migrate", "create and update the tables", migrate},
 	}

@@ -32,29 +32,35 @@ func (s *Store) WriteLabels(ctx context.Context, list []record.Label) error {
 }
 
 // Labels returns the label of each person on each criterion and inference,
-// newest first.
+// newest first, at most the limit.
 func (s *Store) Labels(ctx context.Context, f record.LabelFilter) ([]record.Label, error) {
 	ctx, cancel := s.page(ctx)
 	defer cancel()
-	limit := limitOf(f.Limit)
-	read := func(ids []string) ([]record.Label, error) {
+	return s.labels(ctx, f, limitOf(f.Limit))
+}
+
+// AllLabels returns what Labels does, without a limit.
+func (s *Store) AllLabels(ctx context.Context, f record.LabelFilter) ([]record.Label, error) {
+	ctx, cancel := evaluatorContext(ctx)
+	defer cancel()
+	return s.labels(ctx, f, noLimit)
+}
+
+func (s *Store) labels(ctx context.Context, f record.LabelFilter, limit int) ([]record.Label, error) {
+	var out []record.Label
+	for ids := range chunksOf(f.InferenceIDs) {
 		g := f
 		g.InferenceIDs = ids
-		return selectRows(ctx, s, labels(), "labels.sql", map[string]any{"F": g},
+		rows, err := selectRows(ctx, s, labels(), "labels.sql", map[string]any{"F": g},
 			named("project", f.Project), named("criterion", f.Criterion), named("inference_ids", ids), named("limit", limit))
-	}
-	if len(f.InferenceIDs) <= idChunk {
-		return read(f.InferenceIDs)
-	}
-	var out []record.Label
-	for chunk := range slices.Chunk(f.InferenceIDs, idChunk) {
-		rows, err := read(chunk)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, rows...)
 	}
-	slices.SortStableFunc(out, func(a, b record.Label) int { return b.Time.Compare(a.Time) })
+	if len(f.InferenceIDs) > idChunk {
+		slices.SortStableFunc(out, func(a, b record.Label) int { return b.Time.Compare(a.Time) })
+	}
 	return out[:min(len(out), limit)], nil
 }
 

@@ -92,13 +92,12 @@ func (s *Store) Inference(ctx context.Context, id string) (record.InferenceDetai
 	if d.Feedback, err = s.Feedback(ctx, record.FeedbackFilter{InferenceIDs: []string{id}, Limit: detailLimit}); err != nil {
 		return d, err
 	}
-	d.JudgeCalls, err = s.judgeCalls(ctx, id)
+	d.JudgeCalls, err = s.judgeCalls(ctx, []string{id}, detailLimit)
 	return d, err
 }
 
-func (s *Store) judgeCalls(ctx context.Context, inferenceID string) ([]record.JudgeCall, error) {
+func (s *Store) judgeCalls(ctx context.Context, ids []string, limit int) ([]record.JudgeCall, error) {
 	ctx, cancel := s.page(ctx)
 	defer cancel()
-	return selectRows(ctx, s, judgeCalls(), "judge_calls.sql", nil,
-		named("inference_id", inferenceID), named("limit", detailLimit))
+	return selectRows(ctx, s, judgeCalls(), "judge_calls.sql", nil, named("ids", ids), named("limit", limit))
 }
