@@ -27,7 +27,7 @@ type record map[string]any
 // have tests elsewhere. "judged" is the test's own.
 func compared() []string {
 	return []string{
-		"api", "attributes", "capture", "complete", "conversation_id", "conversation_source", "error", "finish_reason", "judged",
+		"api", "attributes", "complete", "conversation_id", "conversation_source", "error", "finish_reason", "judged",
 		"messages", "operation", "output", "path", "provider", "raw_usage", "reply", "request_model", "response_id", "response_model",
 		"status", "stratum", "stream", "terminal_state", "tool_names", "tool_step", "tools", "upstream", "upstream_request_id", "usage",
 	}
@@ -160,14 +160,17 @@ func writeWant(t *testing.T, name string, list []record) {
 // checkIdentity: the row is that of this request, in the application's trace.
 func checkIdentity(t *testing.T, rec record, app outcome, req request) {
 	t.Helper()
+	kept, _ := rec["capture"].(map[string]any)
 	asked, _ := rec["request"].(map[string]any)
 	answered, _ := rec["response"].(map[string]any)
 	got := map[string]any{
 		"trace": rec["trace_id"], "parent": rec["parent_span_id"], "body": asked["text"], "bytes": rec["request_bytes"],
 		"span sent upstream": strings.Contains(req.Header.Get("Traceparent"), rec["upstream_span_id"].(string)),
+		"level":              kept["level"], "cut": []any{kept["request_cut"], kept["response_cut"]}, "undecodable": kept["undecodable"],
 	}
 	want := map[string]any{
 		"trace": app.traceID(), "parent": callerSpan, "body": req.Body, "bytes": float64(len(req.Body)), "span sent upstream": true,
+		"level": "full", "cut": []any{false, false}, "undecodable": false,
 	}
 	if req.reply != "" && app.Scenario != "chat.leave" { // which goes on until the client leaves
 		got["answer"], want["answer"] = answered["text"], req.reply

@@ -20,10 +20,10 @@ import (
 const settings = `
 proxy:
   upstreams:
-    openai: {prefix: /v1, base_url: "UPSTREAM/v1", api: openai}
-    anthropic: {prefix: /anthropic, base_url: "UPSTREAM", api: anthropic}
-    ollama: {prefix: /ollama, base_url: "UPSTREAM", api: ollama}
-    gemini: {prefix: /gemini, base_url: "UPSTREAM"}
+    openai: {base_url: "UPSTREAM"}
+    anthropic: {preset: anthropic, base_url: "UPSTREAM"}
+    ollama: {preset: ollama, base_url: "UPSTREAM"}
+    gemini: {preset: gemini, base_url: "UPSTREAM"}
 capture:
   spool: {max_wait: 5s}
   batch_interval: 200ms

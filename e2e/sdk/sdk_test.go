@@ -33,6 +33,7 @@ func TestLibraries(t *testing.T) {
 	}
 	t.Run("conversations", func(t *testing.T) { checkConversations(t, r, through) })
 	t.Run("page", func(t *testing.T) { checkPage(t, r, through) })
+	t.Run("README.md", func(t *testing.T) { checkReadme(t, r) })
 	t.Run("vectors", func(t *testing.T) { checkNoVectors(t, r) })
 	t.Run("leavers", func(t *testing.T) { checkLeavers(t, r, through) })
 }

@@ -75,7 +75,11 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Write(body)
 	id := fmt.Sprintf("%016x", h.Sum64())
 	step := u.step(id, c)
-	name, data := u.reply(path.Join(api, strings.TrimPrefix(model, "scripted-")), step)
+	scenario, ok := strings.CutPrefix(model, "scripted-")
+	if !ok {
+		scenario = "text" // what README.md asks
+	}
+	name, data := u.reply(path.Join(api, scenario), step)
 	text := strings.NewReplacer("{id}", id, "{previous}", strings.TrimPrefix(c.Previous, "resp_")).Replace(data)
 	u.note(request{r.Method, r.RequestURI, r.Header.Clone(), string(body), id, text})
 	setProviderFields(w.Header(), api)
