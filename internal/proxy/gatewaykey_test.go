@@ -154,6 +154,10 @@ func TestRefusedShapes(t *testing.T) {
 			t.Errorf("%s: got %d", target, res.Status())
 		}
 	}
+	preflight := line("OPTIONS", "/v1/models", "Origin: http://localhost:3000", "Access-Control-Request-Method: POST")
+	if res := call(t, p.addr, preflight); res.Status() != 401 {
+		t.Errorf("a browser that asks beforehand: got %d", res.Status())
+	}
 	if res := call(t, p.addr, get("/nowhere", "Docket-Key: "+redKey)); res.Status() != 404 {
 		t.Errorf("with a key: got %d", res.Status())
 	}
