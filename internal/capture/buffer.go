@@ -69,6 +69,7 @@ type buffer struct {
 	size     uint64 // of all that was written
 	crc      uint32
 	cut      string   // "" while the copy is whole, else cutLimit or record.GapBufferCap
+	form     *form    // not nil: it is described instead; see form.go
 	elide    *eliding // not nil: the copy goes on without long values; see elide.go
 }
 
@@ -85,6 +86,13 @@ func (b *buffer) bytes() []byte {
 // write adds p to the copy, as far as limit and memory allow.
 func (b *buffer) write(p []byte) {
 	b.account(p)
+	if b.form != nil && b.limit > 0 {
+		ok, head := b.form.write(p)
+		if ok {
+			return
+		}
+		b.form, p = nil, head // it is something else
+	}
 	switch {
 	case len(p) == 0 || b.limit == 0:
 	case b.elide != nil:
@@ -119,7 +127,7 @@ const maxAhead = 1 << 20
 // expect makes room for a body of an announced length, which saves copying it
 // as it grows.
 func (b *buffer) expect(length int64) {
-	if b.size == 0 && length > 0 && b.limit > 0 {
+	if b.size == 0 && length > 0 && b.limit > 0 && b.form == nil {
 		b.reserve(int(min(length, maxAhead, int64(b.limit))))
 	}
 }

@@ -50,6 +50,11 @@ func (b *buffer) writeElided(p []byte) {
 
 // finish adds what is still held back, when the body has ended.
 func (b *buffer) finish() {
+	if f := b.form; f != nil && b.size > 0 && b.limit > 0 {
+		b.form = nil
+		b.put(f.description())
+		b.freeze()
+	}
 	if e := b.elide; e != nil {
 		b.elide = nil
 		b.put(e.Close(e.out[:0]))

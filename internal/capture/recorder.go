@@ -213,6 +213,7 @@ func (r *Recorder) Begin(b Begin) *Exchange {
 	x.length = b.ContentLength
 	x.expects = b.Header.Get("Expect") != ""
 	x.req.init(r.mem, r.copyLimit(level), int(r.cfg.MaxValue))
+	x.req.buf.form = newForm(b.Header)
 	x.res.init(r.mem, r.copyLimit(level), int(r.cfg.MaxValue))
 	return x
 }

@@ -53,7 +53,7 @@ func (x *Exchange) RequestBody(rc io.ReadCloser) io.ReadCloser {
 	t := &x.req
 	t.inner, t.length, t.whole = rc, x.length, false
 	t.fetch = x.length > 0 && x.length <= prefetchLimit && x.length <= int64(t.buf.limit) &&
-		!x.expects && t.buf.reserve(int(x.length))
+		!x.expects && t.buf.form == nil && t.buf.reserve(int(x.length))
 	return &requestBody{x: x, t: t}
 }
 

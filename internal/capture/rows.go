@@ -13,7 +13,7 @@ import (
 // its conversation is told by.
 func (d *Drainer) addExchange(b *record.Batch, links *[]pending, x *exchange) {
 	w := wire.Exchange{
-		Method: x.begin.Method, Path: x.path(), API: x.begin.API,
+		Method: x.begin.Method, Path: x.path(), Query: x.begin.Query, API: x.begin.API,
 		RequestHeader: pairMap(x.begin.Headers), ResponseHeader: pairMap(x.end.Headers),
 		Request: x.request, Response: x.response, RequestCut: x.sent.Cut, ResponseCut: x.end.Response.Cut,
 		Status: x.end.Status, BodyEnded: x.end.BodyEnded, EndSeen: x.end.EndEvent,

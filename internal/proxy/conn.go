@@ -159,6 +159,9 @@ func (c *conn) take(x *exchange) {
 
 func (c *conn) leave(x *exchange) { c.user.CompareAndSwap(x, nil) }
 
+// CloseWrite ends one direction, for connections that have left HTTP.
+func (c *conn) CloseWrite() error { return closeWrite(c.Conn) }
+
 // connOf finds our connection under TLS.
 func connOf(c net.Conn) *conn {
 	if t, ok := c.(*tls.Conn); ok {

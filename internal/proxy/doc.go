@@ -63,6 +63,10 @@
 // Presets (preset.go) are data. What an API is called in its own base URL before
 // the version is the prefix's to replace, so that one rule fits all of them.
 //
+// A connection that leaves HTTP (101 Switching Protocols) is passed on by our own
+// loop (tunnel.go): that of ReverseProxy loses what a client sent ahead. The
+// call upstream is always one of HTTP/1.1 then.
+//
 // # Limits
 //
 // net/http answers 400 to a target whose path has a broken percent escape (over

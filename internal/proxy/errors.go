@@ -103,7 +103,8 @@ func describe(err error) string {
 		return "the upstream reset the stream"
 	case errors.As(err, &op) && op.Op == "dial":
 		return "no connection to the upstream could be made"
-	case errors.Is(err, errReplay), errors.Is(err, errStatus), errors.Is(err, errClient), errors.Is(err, errProxy):
+	case errors.Is(err, errReplay), errors.Is(err, errStatus), errors.Is(err, errClient), errors.Is(err, errProxy),
+		errors.Is(err, errNotAsked), errors.Is(err, errNoHijack), errors.Is(err, errHalfStill):
 		return err.Error()
 	case errors.Is(err, context.Canceled):
 		return errClient.Error()

@@ -150,13 +150,10 @@ func (x *exchange) answer(res *http.Response) error {
 		return errStatus
 	}
 	dropInventedCacheControl(res.Header)
-	x.server.metrics.answer(x.route.name, res.StatusCode)
 	if res.StatusCode == http.StatusSwitchingProtocols {
-		x.watch.stop() // what follows has no phases
-		go x.cutWhenKilled()
-		x.record.Response(res)
-		return nil
+		return x.switchProtocols(res)
 	}
+	x.server.metrics.answer(x.route.name, res.StatusCode)
 	if res.StatusCode == http.StatusNoContent || res.StatusCode == http.StatusNotModified {
 		// Over HTTP/2, net/http misses the body that a 304 gives the length of.
 		_ = res.Body.Close()
@@ -165,15 +162,6 @@ func (x *exchange) answer(res *http.Response) error {
 	res.Body = &answerBody{ReadCloser: res.Body, x: x}
 	x.record.Response(res)
 	return nil
-}
-
-// cutWhenKilled ends a call whose connection net/http gave away.
-func (x *exchange) cutWhenKilled() {
-	select {
-	case <-x.server.kill:
-		x.cancel(errClient)
-	case <-x.call.Context().Done():
-	}
 }
 
 // head adds what the settings add to an answer.
@@ -185,6 +173,9 @@ func (x *exchange) head(h http.Header) {
 
 // fail answers when the upstream did not.
 func (x *exchange) fail(_ http.ResponseWriter, _ *http.Request, err error) {
+	if errors.Is(err, errSwitched) {
+		return
+	}
 	if cause := context.Cause(x.call.Context()); cause != nil {
 		err = cause
 	}

@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"math/big"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
@@ -84,6 +85,11 @@ func (id identity) dialTLS(t *testing.T, addr, protocol string) *client {
 		t.Fatalf("negotiated %q, want %q", got, protocol)
 	}
 	return newClient(conn)
+}
+
+// transport is that of a client which trusts the proxy.
+func (id identity) transport() *http.Transport {
+	return &http.Transport{TLSClientConfig: &tls.Config{RootCAs: id.roots, ServerName: "127.0.0.1"}}
 }
 
 // over2 begins HTTP/2 on a connection.

@@ -232,14 +232,14 @@ func TestSlowBody(t *testing.T) {
 	})
 	t.Run("other limits are the upstream's", func(t *testing.T) {
 		t.Parallel()
-		limit := time.Second
+		limit := 2 * time.Second
 		p := start(t, upstreamtest.Start(t, hang).URL(), func(_ *proxy.Config, u *proxy.Upstream) {
-			u.Timeouts = proxy.Timeouts{Connect: time.Minute, Header: time.Minute, FirstByte: limit, Idle: time.Minute}
+			u.Timeouts = proxy.Timeouts{Connect: limit, Header: limit, FirstByte: limit, Idle: time.Minute}
 		})
 		c := dial(t, p.addr)
-		c.send(t, line("POST", "/v1/x", "Content-Length: 2"))
-		for range 2 {
-			time.Sleep(3 * limit / 2) // the client's own pace is what is tested
+		c.send(t, line("POST", "/v1/x", "Content-Length: 5"))
+		for range 5 {
+			time.Sleep(limit / 4) // the client's own pace is what is tested
 			c.send(t, "x")
 		}
 		if res := c.answer(t, "POST"); res.Status() != 200 {
@@ -319,17 +319,17 @@ func TestSlowReader(t *testing.T) {
 	})
 	t.Run("slow but not still", func(t *testing.T) {
 		t.Parallel()
-		part := strings.Repeat("x", 32<<10)
+		part := strings.Repeat("x", 512<<10)
 		up := upstreamtest.Start(t, upstreamtest.AnswerAndClose(answer("200 OK\r\nContent-Length: "+itoa(40*len(part)), strings.Repeat(part, 40))))
 		p := start(t, up.URL(), func(_ *proxy.Config, u *proxy.Upstream) {
-			u.Timeouts = proxy.Timeouts{Idle: time.Minute, FirstByte: time.Second}
+			u.Timeouts = proxy.Timeouts{Idle: 2 * time.Second}
 		})
 		c := dial(t, p.addr)
 		c.send(t, get("/v1/x"))
 		var got bytes.Buffer
 		for got.Len() < 40*len(part) {
-			time.Sleep(50 * time.Millisecond) // the client's own pace is what is tested
-			if _, err := io.CopyN(&got, c.r, 32<<10); err != nil {
+			time.Sleep(75 * time.Millisecond) // the client's own pace is what is tested
+			if _, err := io.CopyN(&got, c.r, int64(len(part))); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -41,6 +41,7 @@ func (x *exchange) rewrite(pr *httputil.ProxyRequest) {
 	for name, v := range x.route.set {
 		out.Header[name] = v
 	}
+	refuseOwnUpgrade(out.Header)
 	keepUserAgent(out.Header)
 	x.attachBody(out)
 }

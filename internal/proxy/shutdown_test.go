@@ -1,7 +1,6 @@
 package proxy_test
 
 import (
-	"io"
 	"strings"
 	"testing"
 	"time"
@@ -55,30 +54,6 @@ func TestShutdownCutsAtItsLimit(t *testing.T) {
 	if s := p.logs.String(); !strings.Contains(s, "proxy_died") {
 		t.Errorf("log: %s", s)
 	}
-}
-
-// TestUpgrade: after 101 the connection belongs to the two ends.
-func TestUpgrade(t *testing.T) {
-	t.Parallel()
-	up := upstreamtest.Start(t, func(u *upstreamtest.Conn) {
-		if _, err := u.ReadRequest(); err != nil || u.Send("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n") != nil {
-			return
-		}
-		_, _ = io.Copy(u, u) // until either end closes
-	})
-	p := start(t, up.URL(), func(_ *proxy.Config, u *proxy.Upstream) { u.Timeouts.Idle = time.Second })
-	c := dial(t, p.addr)
-	c.send(t, get("/v1/realtime", "Connection: Upgrade", "Upgrade: echo"))
-	if res := c.answer(t, "GET"); res.Status() != 101 {
-		t.Fatalf("got %d", res.Status())
-	}
-	time.Sleep(1500 * time.Millisecond) // longer than the idle limit, which has no part in this
-	c.send(t, "ping")
-	got := make([]byte, 4)
-	if _, err := io.ReadFull(c.r, got); err != nil || string(got) != "ping" {
-		t.Errorf("got %q, %v", got, err)
-	}
-	c.Close()
 }
 
 func dials(addr string) bool {

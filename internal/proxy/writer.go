@@ -138,6 +138,14 @@ func (w *responseWriter) flushLocked() error {
 // flushHead sends the head of the answer if there is one.
 func (w *responseWriter) flushHead() { _ = w.FlushError() } // a failure shows in failed
 
+// switched says that the connection has left HTTP: nothing is written here any
+// more.
+func (w *responseWriter) switched() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.status, w.closed = http.StatusSwitchingProtocols, true
+}
+
 // close says that the handler returns: nothing may be written afterwards.
 func (w *responseWriter) close() (status int, failed bool) {
 	w.mu.Lock()

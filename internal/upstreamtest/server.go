@@ -141,6 +141,18 @@ func (c *Conn) Send(s string) error {
 	return err
 }
 
+// CloseWrite ends what is sent; the client may still send.
+func (c *Conn) CloseWrite() error {
+	t, ok := c.Conn.(*net.TCPConn)
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	return t.CloseWrite()
+}
+
+// Read reads what comes outside of messages.
+func (c *Conn) Read(p []byte) (int, error) { return c.r.Read(p) }
+
 // AwaitClose reads until the client closes the connection.
 func (c *Conn) AwaitClose() {
 	_, _ = io.Copy(io.Discard, c.r) // any end will do

@@ -20,6 +20,10 @@
 // several times faster on stream chunks, and it reads texts that are cut off,
 // which is what a capture limit and a broken connection leave behind.
 //
+// Uploads (multipart bodies) and connections that left HTTP are not read: calls
+// are named by their path, and what capture noted of the parts becomes an
+// attribute.
+//
 // <think> tags inside a text are left there: no API documents them as anything
 // but text.
 package wire

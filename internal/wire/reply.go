@@ -2,6 +2,7 @@ package wire
 
 import (
 	"cmp"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -18,6 +19,7 @@ const (
 // reply gathers an answer while it is read, event by event or at once.
 type reply struct {
 	status int
+	unread bool   // the body is not read, whatever it is
 	text   cursor // of the event that is being read
 	left   int    // list items that may still be looked at
 
@@ -223,8 +225,8 @@ func (r *reply) finish(x Exchange, d *Decoded) {
 	}
 	r.bad = r.bad || r.left == 0
 	d.Undecodable = d.Undecodable || r.bad && !r.failed
-	if d.API == "" { // nothing is known of its end but the transport's
-		d.Complete = x.BodyEnded && !r.failed
+	if r.unread { // nothing is known of its end but the transport's
+		d.Complete = (x.BodyEnded || x.Status == http.StatusSwitchingProtocols) && !r.failed
 		return
 	}
 	ended := r.done || finished && (r.stream || r.whole) || x.EndSeen && x.ResponseCut

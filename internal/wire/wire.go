@@ -11,6 +11,7 @@ import (
 type Exchange struct {
 	Method         string
 	Path           string            // without the query
+	Query          string            // without secrets; may be ""
 	API            string            // hint of the route: "openai", "anthropic", "ollama", ...; may be ""
 	RequestHeader  map[string]string // lower-case names
 	ResponseHeader map[string]string
@@ -83,6 +84,9 @@ func Decode(x Exchange) (d Decoded) {
 
 func decode(x Exchange, d *Decoded) {
 	f := formatOf(x.Method, x.Path)
+	if f.request == nil || isForm(x) {
+		f = unread(x)
+	}
 	d.API, d.Operation, d.Provider = f.api, f.operation, provider(f, x)
 
 	reqBody, reqCut, reqErr := decodeContent(x.RequestHeader["content-encoding"], x.Request)
@@ -96,11 +100,14 @@ func decode(x Exchange, d *Decoded) {
 		decodeRequest(f, text(reqBody, reqCut || x.RequestCut), reqCut || x.RequestCut, d)
 	}
 	d.Undecodable = d.Undecodable || f.request != nil && reqErr != nil
+	if f.request == nil {
+		decodeUnread(x, d)
+	}
 	if d.RequestModel == "" {
 		d.RequestModel = modelInPath(x.Path)
 	}
 
-	r := &reply{status: x.Status, left: maxItems, stream: strings.Contains(x.ResponseHeader["content-type"], "ndjson")}
+	r := &reply{status: x.Status, unread: f.response == nil, left: maxItems, stream: strings.Contains(x.ResponseHeader["content-type"], "ndjson")}
 	if respErr != nil {
 		r.bad = len(x.Response) > 0
 	} else {
