@@ -44,6 +44,7 @@ type Exchange struct {
 	ended bool
 	freed bool
 	res   responseTee
+	notes []string // name, value, name, value ...
 }
 
 // ID is the inference id, "" when capture is off.
@@ -86,6 +87,30 @@ func (x *Exchange) startLocked() {
 		return
 	}
 	x.r.metrics.begun.Inc()
+}
+
+// Prefetched returns the whole request body if Start has read it, nil else. It
+// is valid until End, and is not to be changed.
+func (x *Exchange) Prefetched() []byte {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.off || x.lost {
+		return nil
+	}
+	x.req.mu.Lock()
+	defer x.req.mu.Unlock()
+	if x.req.fetched == nil || x.req.fetching || x.req.gone || !x.req.whole {
+		return nil
+	}
+	return x.req.buf.bytes()
+}
+
+// Note adds an attribute to the record of the exchange. It must come before its
+// end.
+func (x *Exchange) Note(name, value string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.notes = append(x.notes, name, value)
 }
 
 // Response notes status and headers of the final answer (not of 1xx ones) and
@@ -223,6 +248,6 @@ func (x *Exchange) endHead(state string) endHead {
 	return endHead{
 		ID: x.head.ID, Time: now, State: state, Status: x.res.status, Sent: x.res.sent, Headers: x.res.headers,
 		FirstByte: x.res.first, HasFirst: x.res.chunks > 0, Duration: max(now.Sub(x.head.Time), 0).Round(time.Microsecond),
-		Chunks: x.res.chunks, EndEvent: x.res.endEvent, BodyEnded: x.res.ended, Response: x.res.info(x.head.Level),
+		Attributes: x.notes, Chunks: x.res.chunks, EndEvent: x.res.endEvent, BodyEnded: x.res.ended, Response: x.res.info(x.head.Level),
 	}
 }

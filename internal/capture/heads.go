@@ -226,6 +226,7 @@ func (h *endHead) write(w *fieldWriter) {
 	w.string(tagError, h.Error)
 	w.bool(tagSent, h.Sent)
 	w.pairs(tagHeader, h.Headers)
+	w.pairs(tagAttribute, h.Attributes)
 	if h.HasFirst {
 		w.uint(tagFirstByte, uint64(max(h.FirstByte, 0))+1)
 	}
@@ -255,6 +256,8 @@ func (h *endHead) read(head []byte) error {
 			h.Sent = f.num != 0
 		case tagHeader:
 			return readPair(&h.Headers, f)
+		case tagAttribute:
+			return readPair(&h.Attributes, f)
 		case tagFirstByte:
 			h.HasFirst, h.FirstByte = true, time.Duration(f.num-1)
 		case tagDuration:

@@ -78,6 +78,7 @@ type endHead struct {
 	Error      string
 	Sent       bool     // the answer's head came from the upstream
 	Headers    []string // of the answer
+	Attributes []string // that came up during the exchange
 	FirstByte  time.Duration
 	HasFirst   bool
 	Duration   time.Duration

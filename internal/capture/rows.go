@@ -163,6 +163,7 @@ func (x *exchange) attributes(dec *wire.Decoded) map[string]string {
 		}
 	}
 	maps.Copy(out, dec.Attributes)
+	maps.Copy(out, pairMap(x.end.Attributes))
 	set := func(name, value string) {
 		if value != "" {
 			out[name] = value

@@ -67,6 +67,11 @@
 // loop (tunnel.go): that of ReverseProxy loses what a client sent ahead. The
 // call upstream is always one of HTTP/1.1 then.
 //
+// With inject_usage an upstream is asked for the usage of a stream
+// (usage.go), and the event that answers is taken out of the client's copy
+// behind what records it (usagefilter.go). That is the one place where bodies
+// differ.
+//
 // # Limits
 //
 // net/http answers 400 to a target whose path has a broken percent escape (over

@@ -37,6 +37,7 @@ type exchange struct {
 
 	state  string // terminal state where the proxy knows it
 	why    error  // what led to it
+	asked  bool   // the upstream was asked for usage that the client did not ask for
 	failed bool   // no answer came, and the record says so
 }
 
@@ -161,6 +162,7 @@ func (x *exchange) answer(res *http.Response) error {
 	}
 	res.Body = &answerBody{ReadCloser: res.Body, x: x}
 	x.record.Response(res)
+	x.withoutUsage(res)
 	return nil
 }
 

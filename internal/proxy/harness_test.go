@@ -76,10 +76,16 @@ func start(t *testing.T, base string, change func(*proxy.Config, *proxy.Upstream
 
 func startWith(t *testing.T, c proxy.Config, spool capture.Spool) *proxied {
 	t.Helper()
+	return startWaiting(t, c, spool, 20*time.Millisecond)
+}
+
+// startWaiting is startWith where recording waits longer for small bodies.
+func startWaiting(t *testing.T, c proxy.Config, spool capture.Spool, maxWait time.Duration) *proxied {
+	t.Helper()
 	p := &proxied{registry: prometheus.NewRegistry(), logs: &logBuffer{}}
 	log := textLog(p.logs)
 	recorder := capture.NewRecorder(capture.DefaultConfig(), capture.Options{
-		Spool: spool, Log: log, Clock: time.Now, Instance: "test", MaxWait: 20 * time.Millisecond,
+		Spool: spool, Log: log, Clock: time.Now, Instance: "test", MaxWait: maxWait,
 		SampleValue: func(string, string, byte) uint64 { return 0 },
 	})
 	server, err := proxy.New(c, proxy.Options{Recorder: recorder, Log: log, Registerer: p.registry, Gatherer: p.registry})

@@ -44,6 +44,7 @@ func (x *exchange) rewrite(pr *httputil.ProxyRequest) {
 	refuseOwnUpgrade(out.Header)
 	keepUserAgent(out.Header)
 	x.attachBody(out)
+	x.injectUsage(out)
 }
 
 // attachBody gives the transport the client's body and its trailers.

@@ -28,7 +28,8 @@ type route struct {
 	transport *http.Transport
 	upgrades  *http.Transport // for connections that leave HTTP, which only HTTP/1.1 has
 	http2     bool            // transport may speak it
-	resets    atomic.Int64    // streams that the upstream reset with PROTOCOL_ERROR
+	usage     usageInjection
+	resets    atomic.Int64 // streams that the upstream reset with PROTOCOL_ERROR
 }
 
 // target is a request target as the client sent it, cut at the first "?".
@@ -65,6 +66,7 @@ func newRoute(name string, u Upstream, maxIdle int, pool *buffers) (*route, erro
 		plain: preset.Plain, set: http.Header{},
 	}
 	rt.port, _ = strconv.Atoi(cmp.Or(base.Port(), map[string]string{"http": "80", "https": "443"}[base.Scheme]))
+	rt.usage.on = u.InjectUsage
 	for k, v := range u.SetHeaders {
 		rt.set.Set(k, v.Reveal())
 	}

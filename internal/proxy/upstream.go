@@ -29,6 +29,8 @@ type Upstream struct {
 	RemoveHeaders []string                 `yaml:"remove_headers" doc:"fields that are removed from each call"`
 	Query         map[string]string        `yaml:"query" doc:"query parameters for calls that have none of that name, such as api-version"`
 
+	InjectUsage bool `yaml:"inject_usage" doc:"ask for the usage of streamed chat completions that were asked for without it; the event that answers this is recorded, and kept from the client"`
+
 	HTTPVersion string `yaml:"http_version" doc:"auto (HTTP/2 where an https upstream offers it, else 1.1), 1.1, or 2: always HTTP/2, over http with prior knowledge (h2c)"`
 
 	TLS       UpstreamTLS   `yaml:"tls"`
@@ -111,6 +113,9 @@ func (u Upstream) validate() error {
 	}
 	if !slices.Contains([]string{"", apiOpenAI, apiAzure, apiAnthropic, apiGemini, apiOllama}, u.API) {
 		return fmt.Errorf("api: %q: must be openai, azure, anthropic, gemini, ollama or empty", u.API)
+	}
+	if u.InjectUsage && !slices.Contains([]string{"", apiOpenAI, apiAzure}, u.API) {
+		return fmt.Errorf("inject_usage: true: must be false for api %s, which has no such option", u.API)
 	}
 	if !slices.Contains([]string{"", record.CaptureFull, record.CaptureMetadata, record.CaptureOff}, u.Capture) {
 		return fmt.Errorf("capture: %q: must be full, metadata, off or empty", u.Capture)
