@@ -34,8 +34,14 @@ func (g *guard) refuses(r *http.Request) (problem, bool) {
 		return problem{http.StatusMisdirectedRequest, "host_refused", "the Host header names neither this machine nor one of proxy.allowed_hosts"}, true
 	}
 	// GET, HEAD and OPTIONS pass: a page of another site cannot read the answers.
+	// A WebSocket it can read, though: what opens one is checked like a write.
+	if r.Header["Upgrade"] != nil {
+		write := *r
+		write.Method = http.MethodPost
+		r = &write
+	}
 	if err := g.origins.Check(r); err != nil {
-		return problem{http.StatusForbidden, "cross_site", "a write from a page of another site is refused; see proxy.allowed_origins"}, true
+		return problem{http.StatusForbidden, "cross_site", "a write or an upgrade from a page of another site is refused; see proxy.allowed_origins"}, true
 	}
 	return problem{}, false
 }

@@ -142,11 +142,14 @@ func (s *Server) route(t target) (*route, string) {
 // withQuery is a client's query together with that of the base URL, and with
 // what the settings add to calls that lack it.
 func (rt *route) withQuery(t target, path string) string {
+	if rt.base.RawQuery == "" && len(rt.config.Query) == 0 {
+		return t.query
+	}
 	parts := make([]string, 0, 2+len(rt.config.Query))
 	if rt.base.RawQuery != "" {
 		parts = append(parts, rt.base.RawQuery)
 	}
-	if t.query != "" || len(rt.config.Query) == 0 {
+	if t.query != "" {
 		parts = append(parts, t.query)
 	}
 	if rt.plain == "" || !strings.HasPrefix(path, rt.plain) {
@@ -156,11 +159,7 @@ func (rt *route) withQuery(t target, path string) string {
 			}
 		}
 	}
-	query := strings.Join(parts, "&")
-	if rt.base.RawQuery != "" {
-		return strings.TrimSuffix(query, "&")
-	}
-	return query
+	return strings.Join(parts, "&")
 }
 
 func hasParam(query, name string) bool {
