@@ -28,7 +28,7 @@ type verdict struct {
 }
 
 func fetch(address string) (string, error) {
-	client := http.Client{Timeout: 30 * time.Second}
+	client := http.Client{Timeout: 5 * time.Minute}
 	res, err := client.Get(address)
 	if err != nil {
 		return "", err

@@ -31,7 +31,7 @@ func TestPage(t *testing.T) {
 	if pictures == "" {
 		pictures = t.TempDir()
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "node", "node/page.mjs", "http://"+r.apiAddr, r.base(), pictures)
 	var stdout, stderr bytes.Buffer

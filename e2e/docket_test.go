@@ -24,7 +24,7 @@ func startDocket(t *testing.T, dir string, env []string, args ...string) *progra
 	return program.Start(t, built(t, "docket"), dir, append(env, "DOCKET_LIBCHDB="+program.Library(t, "..")), args...)
 }
 
-// TestDemo: within a minute of its start the demo shows calls and verdicts of
+// TestDemo: soon after its start the demo shows calls and verdicts of
 // more than one outcome, and it stops in order.
 func TestDemo(t *testing.T) {
 	dir, api := t.TempDir(), program.FreeAddr(t)

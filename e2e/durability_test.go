@@ -32,7 +32,10 @@ func TestKill(t *testing.T) {
 	}()
 	for i := range rounds {
 		program.Await(t, "calls under load", time.Minute, func() bool { return l.done() >= (i+1)*calls })
+		release := r.upstream.hold()
+		program.Await(t, "a stream that is open at the kill", time.Minute, func() bool { return r.upstream.open() > 0 })
 		r.proxy.Kill()
+		release()
 		r.startProxy()
 	}
 	program.Await(t, "calls after the last kill", time.Minute, func() bool { return l.done() >= (rounds+1)*calls })

@@ -37,7 +37,7 @@ func (l *load) run(ctx context.Context, most int) {
 	var wg sync.WaitGroup
 	transport := &http.Transport{MaxIdleConnsPerHost: l.clients}
 	defer transport.CloseIdleConnections()
-	client := &http.Client{Transport: transport, Timeout: 30 * time.Second}
+	client := &http.Client{Transport: transport, Timeout: 5 * time.Minute}
 	for range l.clients {
 		wg.Go(func() {
 			for ctx.Err() == nil {

@@ -14,14 +14,14 @@ import (
 )
 
 // settings judge everything with a judge that asks nobody.
-// An append may take long on a busy test machine without its record being at
-// risk. The upstream "dead" refuses connections.
+// An append and a query may take long on a busy test machine. The upstream "dead" refuses connections.
 const settings = `
 proxy:
   upstreams:
     dead: {prefix: /dead/v1, base_url: "http://127.0.0.1:9/v1", api: openai}
+store: {query_timeout: 2m}
 capture:
-  spool: {max_wait: 5s}
+  spool: {max_wait: 1m}
 judge:
   backends:
     fixed:

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -21,6 +22,8 @@ type upstream struct {
 	*httptest.Server
 	gap      time.Duration // between the chunks of scenario load; set before the first call
 	mu       sync.Mutex
+	held     chan struct{} // guarded by mu; streams wait in it before their last chunk
+	waiting  int           // guarded by mu; streams that wait
 	requests []seenRequest // guarded by mu
 }
 
@@ -37,6 +40,44 @@ func newUpstream(t *testing.T) *upstream {
 	u.Server = httptest.NewServer(u)
 	t.Cleanup(u.Close)
 	return u
+}
+
+// hold keeps streams open until the returned function is called.
+func (u *upstream) hold() (release func()) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	held := make(chan struct{})
+	u.held, u.waiting = held, 0
+	return func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		u.held = nil
+		close(held)
+	}
+}
+
+// open counts the streams that are kept open.
+func (u *upstream) open() int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.waiting
+}
+
+// wait waits while streams are kept open, or until the client leaves.
+func (u *upstream) wait(ctx context.Context) {
+	u.mu.Lock()
+	held := u.held
+	if held != nil {
+		u.waiting++
+	}
+	u.mu.Unlock()
+	if held == nil {
+		return
+	}
+	select {
+	case <-held:
+	case <-ctx.Done():
+	}
 }
 
 // seen returns the requests of one scenario.
@@ -144,7 +185,10 @@ func textChunks(id string) []string {
 func (u *upstream) stream(w http.ResponseWriter, r *http.Request, chunks []string, gap time.Duration) {
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	w.WriteHeader(http.StatusOK)
-	for _, c := range chunks {
+	for i, c := range chunks {
+		if i == len(chunks)-1 {
+			u.wait(r.Context())
+		}
 		if _, err := io.WriteString(w, c); err != nil {
 			return
 		}

@@ -34,7 +34,7 @@ go)
 	;;
 all)
 	step "packages under the race detector"
-	go test -race -shuffle=on $packages
+	go test -race -shuffle=on -timeout 40m $packages
 	step "fuzz, $fuzztime each"
 	sh scripts/fuzz.sh "$fuzztime"
 	step "every benchmark once"
@@ -42,7 +42,7 @@ all)
 	go -C bench vet ./...
 	go -C bench test -run '^$' -bench . -benchtime 1x ./micro >/dev/null
 	step "end to end"
-	go test -count=1 -shuffle=on -timeout 8m $end_to_end
+	go test -count=1 -shuffle=on -timeout 40m $end_to_end
 	;;
 *)
 	echo "usage: scripts/test.sh all | go" >&2

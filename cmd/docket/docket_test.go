@@ -182,7 +182,7 @@ func (s *stage) entries(prefix string) []string {
 // await polls until the journal has n lines with the prefix.
 func (s *stage) await(prefix string, n int) []string {
 	s.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for time.Now().Before(deadline) {
 		if got := s.entries(prefix); len(got) >= n {
 			return got
@@ -255,7 +255,7 @@ func TestDeadChildIsNamed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
 			t.Setenv("DOCKET_TEST_DIES", name)
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
 			err := supervise(ctx, s.options(), &s.out)
 			if err == nil || err.Error() != name+" ended: exit status 3" {
@@ -348,7 +348,7 @@ func TestStubbornChildIsKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(out.String(), "ready"); {
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(out.String(), "ready"); {
 		if time.Now().After(deadline) {
 			t.Fatal("it did not start")
 		}

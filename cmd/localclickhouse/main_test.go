@@ -124,7 +124,7 @@ func (p *program) line(prefix string) string {
 // wait returns how the program ended; it must do so soon.
 func (p *program) wait() error {
 	p.t.Helper()
-	timer := time.AfterFunc(20*time.Second, func() { _ = p.cmd.Process.Kill() })
+	timer := time.AfterFunc(2*time.Minute, func() { _ = p.cmd.Process.Kill() })
 	defer timer.Stop()
 	return p.cmd.Wait()
 }
@@ -299,7 +299,7 @@ func TestEndsWithItsParent(t *testing.T) {
 // await polls for something that happens elsewhere.
 func await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()

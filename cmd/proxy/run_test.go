@@ -59,15 +59,8 @@ func (o *output) find(t *testing.T, pattern string) string {
 
 func noEnv(string) string { return "" }
 
-func closedPort(t *testing.T) string {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return ln.Addr().String()
-}
+// nowhere is an address that nobody listens on, and that no test can be given.
+const nowhere = "127.0.0.1:1"
 
 // startProxy runs the program; stop ends it and returns its error.
 func startProxy(t *testing.T, getenv func(string) string, args ...string) (*output, func() error) {
@@ -85,7 +78,7 @@ func startProxy(t *testing.T, getenv func(string) string, args ...string) (*outp
 func TestServesWithoutAStore(t *testing.T) {
 	up := upstreamtest.Start(t, upstreamtest.Answer(reply))
 	spool := filepath.Join(t.TempDir(), "spool")
-	out, stop := startProxy(t, noEnv, "--upstream", up.URL(), "--store", "http://u:fake-password@"+closedPort(t)+"/docket", "--spool", spool, "--config", short(t))
+	out, stop := startProxy(t, noEnv, "--upstream", up.URL(), "--store", "http://u:fake-password@"+nowhere+"/docket", "--spool", spool, "--config", short(t))
 	base := out.find(t, `proxy listening on (http://\S+)`)
 	ops := out.find(t, `health and metrics on (http://\S+)`)
 
@@ -218,7 +211,7 @@ func TestServesOverTLS(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	args := []string{"--upstream", up.URL(), "--store", "http://" + closedPort(t) + "/docket", "--spool", filepath.Join(dir, "spool"), "--config", short(t)}
+	args := []string{"--upstream", up.URL(), "--store", "http://" + nowhere + "/docket", "--spool", filepath.Join(dir, "spool"), "--config", short(t)}
 	out, _ := startProxy(t, noEnv, append(args, "--tls-cert", cert, "--tls-key", keyFile)...)
 	base := out.find(t, `proxy listening on (https://\S+)`)
 
@@ -244,7 +237,7 @@ func TestServesOverTLS(t *testing.T) {
 
 func TestSecondOwnerOfTheSpoolIsRefused(t *testing.T) {
 	spool := filepath.Join(t.TempDir(), "spool")
-	store := "http://" + closedPort(t) + "/docket"
+	store := "http://" + nowhere + "/docket"
 	out, _ := startProxy(t, noEnv, "--spool", spool, "--store", store, "--config", short(t))
 	out.find(t, "proxy listening on")
 	err := run(t.Context(), []string{"--listen", "127.0.0.1:0", "--ops-listen", "none", "--spool", spool, "--store", store}, noEnv, io.Discard)

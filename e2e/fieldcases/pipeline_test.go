@@ -32,7 +32,7 @@ type exchange struct {
 func newPipeline(t *testing.T, s *suite, project string) *pipeline {
 	t.Helper()
 	cfg := spool.DefaultConfig()
-	cfg.Dir, cfg.MaxWait = t.TempDir(), 5*time.Second
+	cfg.Dir, cfg.MaxWait = t.TempDir(), time.Minute
 	sp, err := spool.Open(cfg, spool.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func (p *pipeline) record(t *testing.T, e exchange) {
 // flush stores all that was recorded.
 func (p *pipeline) flush(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := p.drainer.Flush(ctx); err != nil {
 		t.Fatal(err)

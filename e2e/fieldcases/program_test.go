@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	started "docket/e2e/program"
 )
 
 // settings are those of one proxy.
@@ -68,7 +70,7 @@ func (s *suite) start(t *testing.T, with settings) *program {
 	for name, u := range with.upstreams {
 		fmt.Fprintf(&yaml, "    %s: %s\n", name, u)
 	}
-	fmt.Fprintf(&yaml, "capture:\n  project: %s\n  batch_interval: %s\n  spool: {max_wait: 5s}\n", with.project, cmp.Or(with.interval, "100ms"))
+	fmt.Fprintf(&yaml, "capture:\n  project: %s\n  batch_interval: %s\n  spool: {max_wait: 1m}\n", with.project, cmp.Or(with.interval, "100ms"))
 	if with.capture != "" {
 		fmt.Fprintf(&yaml, "  %s\n", with.capture)
 	}
@@ -91,13 +93,13 @@ func (s *suite) start(t *testing.T, with settings) *program {
 	}()
 	t.Cleanup(func() {
 		p.terminate()
-		p.awaitExit(t, time.Minute)
+		p.awaitExit(t, patience)
 		if t.Failed() {
 			text := p.log.String()
 			t.Logf("log of the proxy:\n%s", text[max(0, len(text)-4000):])
 		}
 	})
-	await(t, "a proxy listening", time.Minute, func() bool {
+	await(t, "a proxy listening", patience, func() bool {
 		c, err := net.DialTimeout("tcp", p.addr, time.Second)
 		if err != nil {
 			return false
@@ -164,16 +166,11 @@ func (p *program) metric(t *testing.T, name string) string {
 // drained waits until all that ended is stored.
 func (p *program) drained(t *testing.T) {
 	t.Helper()
-	await(t, "an empty backlog", time.Minute, func() bool { return p.metric(t, "docket_capture_backlog_records") == "0" })
+	await(t, "an empty backlog", patience, func() bool { return p.metric(t, "docket_capture_backlog_records") == "0" })
 }
 
-// freeAddr is a loopback address that nothing listened on a moment ago.
+// freeAddr is a loopback address for a proxy.
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return ln.Addr().String()
+	return started.FreeAddr(t)
 }

@@ -21,6 +21,7 @@ type shim struct {
 	dsn   string
 	delay atomic.Int64 // of an insert
 	down  atomic.Bool
+	hold  sync.RWMutex // held by a test: inserts wait
 
 	mu      sync.Mutex
 	inserts map[string][]time.Time // guarded by mu; by table
@@ -42,6 +43,8 @@ func (s *suite) newShim(t *testing.T) *shim {
 		}
 		if table, ok := insertInto(r.URL.Query().Get("query")); ok {
 			h.note(table)
+			h.hold.RLock()
+			defer h.hold.RUnlock()
 			<-time.After(time.Duration(h.delay.Load()))
 		}
 		behind.ServeHTTP(w, r)

@@ -40,7 +40,7 @@ func newSuite(t *testing.T) *suite {
 		t.Fatalf("build the proxy: %v\n%s", err, out)
 	}
 	cfg := store.DefaultConfig()
-	cfg.DSN = s.dsn
+	cfg.DSN, cfg.QueryTimeout = s.dsn, patience
 	var err error
 	if s.store, err = store.Open(t.Context(), cfg, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
@@ -57,9 +57,9 @@ func newSuite(t *testing.T) *suite {
 	s.chained = s.start(t, settings{project: "cases"})
 	s.main = s.start(t, settings{project: "cases", upstreams: map[string]string{
 		"ollama": fmt.Sprintf("{prefix: /api, base_url: %q, api: ollama}", s.upstream.URL()+"/api"),
-		"gone":   fmt.Sprintf("{prefix: /v1beta, base_url: %q, api: gemini}", "http://"+freeAddr(t)+"/v1beta"),
+		"gone":   fmt.Sprintf("{prefix: /v1beta, base_url: %q, api: gemini}", "http://127.0.0.1:9/v1beta"),
 		"next":   fmt.Sprintf("{prefix: /next/v1, base_url: %q, api: openai}", "http://"+s.chained.addr+"/v1"),
-		"hasty":  fmt.Sprintf("{prefix: /hasty/v1, base_url: %q, api: openai, timeouts: {first_byte: 2s, idle: 2s}}", s.upstream.URL()+"/v1"),
+		"hasty":  fmt.Sprintf("{prefix: /hasty/v1, base_url: %q, api: openai, timeouts: {first_byte: 4s, idle: 4s}}", s.upstream.URL()+"/v1"),
 	}})
 	return s
 }

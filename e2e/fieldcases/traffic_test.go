@@ -19,9 +19,7 @@ type traffic struct {
 	concurrency int
 	over        time.Duration // the calls are spread over this time
 
-	failed  atomic.Int64
-	mu      sync.Mutex
-	slowest time.Duration // guarded by mu
+	failed atomic.Int64
 }
 
 // answerAtOnce makes the upstream ready for calls of that name.
@@ -58,7 +56,6 @@ func (l *traffic) call(t *testing.T, c *http.Client) {
 	}
 	req.Header.Set(caseHeader, l.name)
 	req.Header.Set("Content-Type", "application/json")
-	begin := time.Now()
 	res, err := c.Do(req)
 	if err != nil {
 		l.failed.Add(1)
@@ -69,7 +66,4 @@ func (l *traffic) call(t *testing.T, c *http.Client) {
 	if err != nil || res.StatusCode != http.StatusOK || !bytes.HasSuffix([]byte(plainAnswer), got) || len(got) != 80 {
 		l.failed.Add(1)
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.slowest = max(l.slowest, time.Since(begin))
 }

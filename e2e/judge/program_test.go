@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	started "docket/e2e/program"
 )
 
 // program is something started for a test.
@@ -61,7 +63,8 @@ func start(t *testing.T, addr, dir string, env, argv []string) *program {
 			t.Logf("log of %s:\n%s", strings.Join(argv, " "), log[max(0, len(log)-4000):])
 		}
 	})
-	await(t, argv[0]+" listening on "+addr, time.Minute, func() bool { return p.listens(addr) })
+	// A model takes its time to load.
+	await(t, argv[0]+" listening on "+addr, 10*time.Minute, func() bool { return p.listens(addr) })
 	return p
 }
 
@@ -85,7 +88,7 @@ func (p *program) stop() {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-p.done:
-	case <-time.After(30 * time.Second):
+	case <-time.After(5 * time.Minute):
 		_ = p.cmd.Process.Kill()
 		<-p.done
 		p.t.Errorf("%s did not stop", p.cmd.Path)
@@ -95,7 +98,7 @@ func (p *program) stop() {
 // run runs a program to its end and returns what it printed.
 func run(t *testing.T, env []string, stdin string, argv ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Env = append(cleanEnviron(), env...)
@@ -132,13 +135,8 @@ func await(t *testing.T, what string, limit time.Duration, ok func() bool) {
 	}
 }
 
-// freeAddr is a loopback address that nothing listened on a moment ago.
+// freeAddr is a loopback address for a program.
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return ln.Addr().String()
+	return started.FreeAddr(t)
 }

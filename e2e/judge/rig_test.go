@@ -134,7 +134,7 @@ type call struct {
 func (r *rig) judged(calls, verdicts int) []call {
 	r.t.Helper()
 	var out []call
-	await(r.t, fmt.Sprintf("%d calls with %d verdicts each", calls, verdicts), 3*time.Minute, func() bool {
+	await(r.t, fmt.Sprintf("%d calls with %d verdicts each", calls, verdicts), 15*time.Minute, func() bool {
 		var list struct {
 			Inferences []struct {
 				ID string `json:"id"`

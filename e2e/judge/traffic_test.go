@@ -15,9 +15,9 @@ import (
 const settings = `
 judge:
   backends:
-    decider: {format: systemone, url: %[1]s, model: sparrow-nano-general-v1.1}
-    talker: {format: chat, method: logprobs, url: %[2]s, model: smollm2-135m, min_label_mass: 0.0001, max_concurrent: 1, attempt_timeout: 100s}
-    careful: {format: chat, method: logprobs, url: %[2]s, model: smollm2-135m, min_label_mass: 1, max_concurrent: 1, attempt_timeout: 100s}
+    decider: {format: systemone, url: %[1]s, model: sparrow-nano-general-v1.1, timeout: 10m, attempt_timeout: 10m}
+    talker: {format: chat, method: logprobs, url: %[2]s, model: smollm2-135m, min_label_mass: 0.0001, max_concurrent: 1, timeout: 10m, attempt_timeout: 10m}
+    careful: {format: chat, method: logprobs, url: %[2]s, model: smollm2-135m, min_label_mass: 1, max_concurrent: 1, timeout: 10m, attempt_timeout: 10m}
 rubrics:
   decided:
     backend: decider

@@ -10,7 +10,7 @@ const browser = await chromium.launch({
 });
 try {
   const page = await browser.newPage();
-  page.setDefaultTimeout(60_000);
+  page.setDefaultTimeout(300_000);
   const seen = [];
   for (const url of process.argv.slice(2)) {
     await page.goto(url);

@@ -18,7 +18,7 @@ const browser = await chromium.launch({
 try {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
   const page = await context.newPage();
-  page.setDefaultTimeout(30_000);
+  page.setDefaultTimeout(300_000);
   page.on('request', (r) => {
     if (!r.url().startsWith(page_url)) seen.outside.push(r.url());
   });
