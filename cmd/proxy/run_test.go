@@ -261,7 +261,7 @@ func TestKeysOfTheSettings(t *testing.T) {
 	}
 	environment := map[string]string{"DOCKET_UPSTREAM": up.URL(), "DOCKET_UPSTREAM_KEY": "fake-upstream-key"}
 	out, stop := startProxy(t, func(name string) string { return environment[name] },
-		"--store", "http://"+closedPort(t)+"/docket", "--spool", filepath.Join(dir, "spool"), "--config", filepath.Join(dir, "docket.yaml"))
+		"--store", "http://"+nowhere+"/docket", "--spool", filepath.Join(dir, "spool"), "--config", filepath.Join(dir, "docket.yaml"))
 	base := out.find(t, `proxy listening on (http://\S+)`)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	for key, want := range map[string]int{"fake-gateway-key-of-the-team": 200, "fake-gateway-key-of-nobody": 401, "": 401} {
