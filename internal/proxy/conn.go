@@ -66,7 +66,10 @@ func (c *conn) Read(p []byte) (int, error) {
 // the head of a request until its body is there: http.Transport writes them one
 // by one, which costs a system call here and a wake-up at the other end.
 func (c *conn) Write(p []byte) (int, error) {
-	if c.refused.Load() || c.check.Swap(false) && c.raw != nil && !quiet(c.raw) {
+	if c.check.Swap(false) && c.raw != nil && !quiet(c.raw) {
+		c.refused.Store(true) // also for the farewell that TLS writes when it gives up
+	}
+	if c.refused.Load() {
 		return 0, errStale
 	}
 	c.mu.Lock()
