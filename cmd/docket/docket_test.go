@@ -20,7 +20,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
+
+	"docket/internal/leaktest"
 )
 
 // TestMain lets the test binary stand for the children too: called by another
@@ -33,7 +34,7 @@ func TestMain(m *testing.M) {
 		main()
 		os.Exit(0)
 	}
-	goleak.VerifyTestMain(m)
+	leaktest.Main(m)
 }
 
 // playChild writes to the journal what it was started with, and when it was

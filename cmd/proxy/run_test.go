@@ -18,12 +18,11 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"docket/internal/leaktest"
 	"docket/internal/upstreamtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 const reply = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
 

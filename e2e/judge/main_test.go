@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
+	"docket/internal/leaktest"
 )
 
 // folder holds the commands under test. Each is built when it is first started.
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 		folder = dir
 		code := m.Run()
 		http.DefaultClient.CloseIdleConnections()
-		if err := goleak.Find(); err != nil && code == 0 {
+		if err := leaktest.Find(); err != nil && code == 0 {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"sync/atomic"
 	"syscall"
 	"testing"
 )
@@ -16,16 +15,12 @@ import (
 // a command shall listen on, or comes back to, is not taken in between.
 const lowPort, highPort = 20_000, 32_000
 
-// turn counts the addresses given out; the first one is at random.
-var turn atomic.Int64
-
 // FreeAddr is a loopback address that nothing listens on, and that no other test
 // gets before this one has ended.
 func FreeAddr(t *testing.T) string {
 	t.Helper()
-	turn.CompareAndSwap(0, 1+rand.Int64N(highPort-lowPort))
-	for range highPort - lowPort {
-		port := strconv.FormatInt(lowPort+turn.Add(1)%(highPort-lowPort), 10)
+	for range 10 * (highPort - lowPort) {
+		port := strconv.Itoa(lowPort + rand.IntN(highPort-lowPort))
 		if !reserve(t, port) {
 			continue
 		}

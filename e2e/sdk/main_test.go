@@ -10,8 +10,7 @@ import (
 	"testing"
 
 	"docket/e2e/program"
-
-	"go.uber.org/goleak"
+	"docket/internal/leaktest"
 )
 
 var update = flag.Bool("update", false, "write testdata/want")
@@ -39,7 +38,7 @@ func TestMain(m *testing.M) {
 		folder, commands = dir, program.NewFolder(dir)
 		code := m.Run()
 		http.DefaultClient.CloseIdleConnections()
-		if err := goleak.Find(); err != nil && code == 0 {
+		if err := leaktest.Find(); err != nil && code == 0 {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}

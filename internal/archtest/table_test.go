@@ -40,7 +40,8 @@ func table() []row {
 		{"internal/archtest", nil},
 
 		{"internal/upstreamtest", nil},
-		{"internal/store/storetest", []string{"internal/record"}},
+		{"internal/leaktest", nil},
+		{"internal/store/storetest", []string{"internal/record", "internal/leaktest"}},
 		{"internal/judge/judgetest", []string{"internal/record", "internal/judge"}},
 	}
 }
@@ -53,7 +54,7 @@ func standardOnly() []string {
 
 // fakes may be imported by every test file.
 func fakes() []string {
-	return []string{"internal/upstreamtest", "internal/store/storetest", "internal/judge/judgetest", "internal/record"}
+	return []string{"internal/upstreamtest", "internal/leaktest", "internal/store/storetest", "internal/judge/judgetest", "internal/record"}
 }
 
 // rule says that only some packages may import modules that begin with prefix.

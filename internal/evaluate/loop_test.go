@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
 	"docket/internal/evaluate"
+	"docket/internal/leaktest"
 	"docket/internal/record"
 	"docket/internal/sampling"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 func id(n int) string { return fmt.Sprintf("0197b9a0-0000-7000-8000-%012d", n) }
 

@@ -4,7 +4,7 @@ import (
 	"flag"
 	"testing"
 
-	"go.uber.org/goleak"
+	"docket/internal/leaktest"
 )
 
 // update rewrites the files in testdata from what the code does now.
@@ -15,7 +15,7 @@ func TestMain(m *testing.M) {
 	flag.String("measure", "", "System One server to measure wordings with")
 	flag.String("labels", "", "folder of labelled conversations")
 	flag.Int("cases", 0, "labelled conversations of each kind; 0 is all")
-	goleak.VerifyTestMain(m)
+	leaktest.Main(m)
 }
 
 func ptr[T any](v T) *T { return &v }

@@ -15,8 +15,8 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
-	"go.uber.org/goleak"
 
+	"docket/internal/leaktest"
 	"docket/internal/localclickhouse"
 )
 
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	err := shared.stop()
 	if err == nil && code == 0 {
-		err = goleak.Find()
+		err = leaktest.Find()
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
+	"docket/internal/leaktest"
 	"docket/internal/record"
 	"docket/internal/spool"
 )
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 		childAppends(dir)
 		return
 	}
-	goleak.VerifyTestMain(m)
+	leaktest.Main(m)
 }
 
 // small is a configuration with small segments.

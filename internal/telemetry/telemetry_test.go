@@ -13,14 +13,14 @@ import (
 	"go.opentelemetry.io/proto/otlp/collector/logs/v1"
 	tracev1 "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	common "go.opentelemetry.io/proto/otlp/common/v1"
-	"go.uber.org/goleak"
 	"google.golang.org/protobuf/proto"
 
+	"docket/internal/leaktest"
 	"docket/internal/record"
 	"docket/internal/telemetry"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // receiver is an OTLP receiver that keeps the last request of each path.
 type receiver struct {

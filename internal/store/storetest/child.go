@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	startLimit = 2 * time.Minute // the first read of the library from a slow disk
-	stopLimit  = 30 * time.Second
+	startLimit = 10 * time.Minute // the first read of the library from a slow disk
+	stopLimit  = 2 * time.Minute
 	testMemory = "1GiB"
 )
 

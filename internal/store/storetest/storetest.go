@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
+	"docket/internal/leaktest"
 )
 
 // shared is the engine of this test binary.
@@ -39,7 +39,7 @@ func Main(m *testing.M) {
 		code = 1
 	}
 	if code == 0 {
-		if err := goleak.Find(); err != nil {
+		if err := leaktest.Find(); err != nil {
 			fmt.Fprintln(os.Stderr, "storetest:", err)
 			code = 1
 		}
@@ -94,7 +94,7 @@ func post(dsn, sql string) (string, error) {
 		query.Set("database", database)
 	}
 	u.Path, u.RawQuery = "/", query.Encode()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), strings.NewReader(sql))
 	if err != nil {
