@@ -46,6 +46,7 @@ func (r *redaction) bodies(w *wire.Exchange, ended bool) {
 	if r.rules.Key() != nil {
 		r.original = *w
 	}
+	w.Query = r.request.Text(w.Query, r.marks)
 	request := r.body(r.request, &w.Request, &w.RequestHeader, w.RequestCut)
 	response := r.body(r.response, &w.Response, &w.ResponseHeader, w.ResponseCut || !ended)
 	w.RequestCut, w.ResponseCut = w.RequestCut || request.cut, w.ResponseCut || response.cut
