@@ -69,6 +69,10 @@ func classify(err error) string {
 	if errors.As(err, &path) || errors.As(err, &errno) {
 		return record.GapDiskFull
 	}
+	var disk interface{ DiskFull() bool }
+	if errors.As(err, &disk) && disk.DiskFull() {
+		return record.GapDiskFull
+	}
 	var full interface{ Full() bool }
 	if errors.As(err, &full) { // no room, or too large for any room
 		return record.GapByteCap

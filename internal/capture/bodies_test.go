@@ -290,6 +290,20 @@ func TestSpoolFull(t *testing.T) {
 	}
 }
 
+// TestDiskFull: a disk without room is told from a spool without room.
+func TestDiskFull(t *testing.T) {
+	s, sink := newMemSpool(), newMemSink(t)
+	r := newRecorder(t, s, nil)
+	s.fail = func(byte) error { return spoolError{full: true, disk: true} }
+	play(t, r, jsonCall("/v1/chat/completions"))
+	s.fail = nil
+	r.Flush()
+	drain(t, s, sink)
+	if gaps := sink.gapCounts(); len(gaps) != 1 || gaps[record.GapDiskFull] != 1 {
+		t.Errorf("gaps %v, want one of disk_full", gaps)
+	}
+}
+
 // TestEndFindsNoRoom: the end of an exchange comes later, without the bodies,
 // and a gap names the loss.
 func TestEndFindsNoRoom(t *testing.T) {

@@ -266,11 +266,12 @@ func (r *memReader) Next(ctx context.Context) (record.SpoolRecord, error) {
 func (r *memReader) Close() error { return nil }
 
 // spoolError is an error as the spool gives it.
-type spoolError struct{ full, stalled bool }
+type spoolError struct{ full, stalled, disk bool }
 
-func (e spoolError) Error() string { return "spool append" }
-func (e spoolError) Full() bool    { return e.full }
-func (e spoolError) Stalled() bool { return e.stalled }
+func (e spoolError) Error() string  { return "spool append" }
+func (e spoolError) Full() bool     { return e.full }
+func (e spoolError) Stalled() bool  { return e.stalled }
+func (e spoolError) DiskFull() bool { return e.disk }
 
 // corruptError is a record that does not check.
 type corruptError struct{ pos record.Position }

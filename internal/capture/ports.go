@@ -15,7 +15,8 @@ type Spool interface {
 	// Append writes one record and returns where it starts. The parts are not
 	// kept after it returns. An error with a method Stalled() bool that says
 	// true means that the record waits in bounded memory and will be written;
-	// one with Full() bool that says true, that there is no room.
+	// one with Full() bool that says true, that there is no room, and with
+	// DiskFull() bool as well, that it is the disk that has none.
 	Append(ctx context.Context, kind byte, parts ...[]byte) (record.Position, error)
 
 	// AppendReserved is Append that may use a small reserve above the quota.

@@ -54,6 +54,18 @@ func TestSameModelIsFlagged(t *testing.T) {
 	}
 }
 
+// TestRedactedIsFlagged: a verdict about what redaction rules left says so.
+func TestRedactedIsFlagged(t *testing.T) {
+	for redacted, want := range map[string][]string{"": nil, record.RedactedMasked: {judge.FlagRedacted}, record.RedactedRaw: {judge.FlagRedacted}} {
+		u := judgetest.Unit()
+		u.Inference.Redacted = redacted
+		got, _ := ask(t, "systemone", first(), u, nil)
+		if diff := cmp.Diff(want, got.Verdicts[0].Flags); diff != "" {
+			t.Errorf("redacted %q: %s", redacted, diff)
+		}
+	}
+}
+
 func TestVersionsAndIDs(t *testing.T) {
 	base := func() (judge.BackendConfig, judge.Rubric, judge.Unit) {
 		return staticBackend(0.7), three(), judgetest.Unit()

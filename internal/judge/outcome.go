@@ -11,6 +11,7 @@ const (
 	FlagPlaceholder = "media_placeholder"  // media that the judge was not shown
 	FlagTrimmed     = "trimmed"            // the oldest messages were left out
 	FlagPartial     = "partial"            // the reply broke off
+	FlagRedacted    = "redacted"           // redaction rules took something out of what the judge was shown
 	FlagSteering    = "steering_suspected" // the content seems to try to influence its grading
 	FlagCalibrated  = "calibrated"         // the probability is the calibrated one
 	FlagBound       = "bound"              // the probability is the bound of an interval that lies on one side of the threshold
@@ -69,6 +70,9 @@ func (r *run) flags(res *result) []string {
 	}
 	if r.unit.Partial {
 		out = append(out, FlagPartial)
+	}
+	if r.unit.Inference.Redacted != "" {
+		out = append(out, FlagRedacted)
 	}
 	if r.canary != nil && r.canary.p != nil && *r.canary.p >= canaryThreshold {
 		out = append(out, FlagSteering)

@@ -172,7 +172,7 @@ type Gap struct {
 
 // Reasons of a Gap.
 const (
-	GapDiskFull    = "disk_full"    // the file system refused the append
+	GapDiskFull    = "disk_full"    // the disk has less than min_free left, or the file system refused the append
 	GapByteCap     = "byte_cap"     // the spool's quota is used up
 	GapBufferCap   = "buffer_cap"   // the capture memory budget is used up
 	GapPoisonRow   = "poison_row"   // the store refuses this row for good; it is in quarantine

@@ -55,6 +55,11 @@ func (e *AppendError) Full() bool {
 	return false
 }
 
+// DiskFull is true when it is the disk that has no room, not the spool.
+func (e *AppendError) DiskFull() bool {
+	return e.Reason == ReasonMinFree || e.Reason == ReasonNoSpace
+}
+
 // CorruptError reports bytes that are no valid record. The reader has skipped
 // them.
 type CorruptError struct {
