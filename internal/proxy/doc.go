@@ -16,6 +16,10 @@
 //   - Docket-* fields, which are removed
 //   - what a route's settings add, remove or replace, such as the key
 //     (credential.go), and gateway keys, which are removed (gatewaykey.go)
+//   - 100 Continue, which we say where the upstream says nothing
+//   - where HTTP/2 is spoken: Cookie fields are joined or cut, an upstream gets
+//     one User-Agent that is not empty, and trailers that a client did not
+//     announce and the fields of a 100 Continue are lost
 //
 // What arrived before a cut reaches the client, status included, and then the
 // cut itself: the handler aborts with http.ErrAbortHandler, which must reach

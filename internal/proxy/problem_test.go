@@ -128,7 +128,7 @@ func TestTimersInTheAnswer(t *testing.T) {
 func TestUpstreamThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 	p := start(t, "http://"+silentListener(t), func(_ *proxy.Config, u *proxy.Upstream) {
-		u.Timeouts = proxy.Timeouts{Idle: 50 * time.Millisecond, Header: 50 * time.Millisecond}
+		u.Timeouts = proxy.Timeouts{Idle: 3 * time.Second, Header: 3 * time.Second}
 	})
 	c := dial(t, p.addr)
 	done := make(chan struct{})
