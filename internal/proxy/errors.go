@@ -87,6 +87,8 @@ func describe(err error) string {
 		return late.Error()
 	case errors.As(err, &slow):
 		return slow.Error()
+	case errors.As(err, &op) && op.Op == "proxyconnect":
+		return "the HTTP proxy on the way to the upstream could not be reached"
 	case errors.As(err, &dns):
 		return "the name of the upstream could not be resolved"
 	case errors.Is(err, syscall.ECONNREFUSED):

@@ -59,7 +59,7 @@ func TestHTTPProxyRefuses(t *testing.T) {
 	relay.refuse = http.StatusProxyAuthRequired
 	for proxyURL, want := range map[string]string{
 		relay.proxy.URL:              "the HTTP proxy refused the connection to the upstream",
-		"http://" + refusedAddress(): "refused the connection",
+		"http://" + refusedAddress(): "the HTTP proxy on the way to the upstream could not be reached",
 	} {
 		p := start(t, "https://api.test", func(_ *proxy.Config, u *proxy.Upstream) { u.HTTPProxy = record.NewSecret(proxyURL) })
 		if res := call(t, p.addr, post("{}")); res.Status() != 502 || !strings.Contains(string(res.Body), want) {
