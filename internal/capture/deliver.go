@@ -12,7 +12,7 @@ import (
 func (d *Drainer) fill(ctx context.Context) error {
 	if d.plan == nil {
 		at := d.opts.Spool.Acked()
-		d.plan = &plan{edges: edges{From: at, To: at, MaxBytes: int64(d.cfg.BatchBytes), MaxRows: d.cfg.BatchExchanges, Compare: d.compare}}
+		d.plan = &plan{edges: edges{From: at, To: at, MaxBytes: int64(d.cfg.BatchBytes), MaxRows: d.cfg.BatchExchanges, Rules: d.rules.Version(), Compare: d.compare}}
 	}
 	p := d.plan
 	timed := p.To != p.From

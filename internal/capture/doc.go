@@ -28,6 +28,12 @@
 // record. The answer lies in the done record as far as that goes, and in the
 // end record from there on.
 //
+// Redaction. The rules of the settings are applied when a row is made, in
+// addExchange and nowhere else (redact.go): bodies first, then what they say,
+// then what the row has from elsewhere. Everything that leaves the drainer, to
+// the sink, the exporter or quarantine, is made of that. Conversations are told
+// by a keyed hash of what was said, or by what is left of it.
+//
 // Limits. Bodies of open exchanges are held in memory only up to max_body each
 // and buffer_bytes together; one that outgrows max_body loses its long base64
 // values first (elide.go), and its end only when that is not enough. The drainer holds positions of open exchanges, no

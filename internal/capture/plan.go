@@ -26,6 +26,9 @@ type edges struct {
 	MaxBytes  int64 // limits by which the rows are divided
 	MaxRows   int
 
+	// Rules is the version of the redaction rules of the rows.
+	Rules string `json:",omitempty"`
+
 	// Compare says that rows may be stored under other edges, which are lost:
 	// the sink is asked to leave out those whose ids it has.
 	Compare bool `json:",omitempty"`

@@ -28,6 +28,9 @@ type redaction struct {
 
 // redactionOf returns the redaction of calls to an upstream, nil without rules.
 func (d *Drainer) redactionOf(upstream string) *redaction {
+	if d.rules == nil {
+		return nil
+	}
 	r := &redaction{
 		rules: d.rules, upstream: upstream, marks: redact.Marks{},
 		request: d.rules.Filter(upstream, redact.WhereRequest), response: d.rules.Filter(upstream, redact.WhereResponse),

@@ -3,6 +3,7 @@ package capture_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -176,6 +177,24 @@ func TestRedactionDropsUnsearched(t *testing.T) {
 	}
 }
 
+// TestRedactionDropsRawBytes: where the pieces of a value are joined by the API
+// alone, the messages are redacted and the bytes are not kept.
+func TestRedactionDropsRawBytes(t *testing.T) {
+	c := streamCall(
+		"data: {\"choices\":[{\"delta\":{\"content\":\"x\"}},{\"delta\":{\"content\":\"ann.lee@exa\"}}]}\n\n",
+		"data: {\"choices\":[{\"index\":1,\"delta\":{\"content\":\"mple.com\"},\"finish_reason\":\"stop\"},{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n",
+		"data: [DONE]\n\n",
+	)
+	sink := redacted(t, everyPattern(), c)
+	row, body := sink.only()
+	if row.Redacted != record.RedactedRaw || body.Response != nil || row.Redactions["email"] != 1 || row.ResponseCRC != 0 {
+		t.Errorf("redacted %q %v, response %q", row.Redacted, row.Redactions, body.Response)
+	}
+	if text, _ := body.Output[1].Text(); text != "[redacted:email]" || strings.Contains(sink.everything(), "ann.lee") {
+		t.Errorf("the answer is %q", text)
+	}
+}
+
 // TestRedactionInQuarantine: a row that the store refuses is redacted, too.
 func TestRedactionInQuarantine(t *testing.T) {
 	s, sink := newMemSpool(), newMemSink(t)
@@ -276,6 +295,40 @@ func TestConversationIDTellsNothing(t *testing.T) {
 		if id := redacted(t, withRules(key, redact.Rule{Pattern: "email"}), conversationCalls()[0]).rows[0].ConversationID; id == plain || id == "" {
 			t.Errorf("with key %q the id %q is the hash of what was said", key, id)
 		}
+	}
+}
+
+// TestRulesChangeBetweenAttempts: a batch that may be stored in part comes again
+// with other rules. Its rows are compared with what is stored.
+func TestRulesChangeBetweenAttempts(t *testing.T) {
+	for name, tt := range map[string]struct {
+		then  func(*capture.Config, *capture.DrainerOptions)
+		piece bool
+	}{
+		"same rules":  {withRules("", redact.Rule{Pattern: "email"}), false},
+		"other rules": {withRules("", redact.Rule{Pattern: "card"}), true},
+		"another key": {withRules("fake-key-of-tests-1", redact.Rule{Pattern: "email"}), true},
+		"none":        {nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, first := newMemSpool(), newMemSink(t)
+			played(t, newRecorder(t, s, nil), 1)
+			ctx, cancel := context.WithCancel(t.Context())
+			first.before = func(int, record.Batch) error { cancel(); return errSink }
+			if err := newDrainer(s, first, withRules("", redact.Rule{Pattern: "email"})).Flush(ctx); err == nil {
+				t.Fatal("nothing failed")
+			}
+			second := newMemSink(t)
+			if err := newDrainer(s, second, tt.then).Flush(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for _, b := range second.tokens {
+				if b.Piece != tt.piece && len(b.Inferences) > 0 {
+					t.Errorf("piece %v, want %v", b.Piece, tt.piece)
+				}
+			}
+			second.only()
+		})
 	}
 }
 

@@ -96,6 +96,9 @@ func (d *Drainer) savedEdges(acked record.Position) (edges, bool, error) {
 		d.compare = true
 		return edges{}, false, nil
 	}
+	if e.Rules != d.rules.Version() { // other rules make rows of other sizes, and so other edges of inserts
+		e.Compare = true
+	}
 	return e, e.From == acked && e.To.Compare(acked) > 0, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -43,6 +44,17 @@ func (r *Rules) Key() []byte {
 		return nil
 	}
 	return r.key
+}
+
+// Version is the same as long as the rules and their key are, "" without rules. It
+// tells nothing of the key.
+func (r *Rules) Version() string {
+	if r == nil {
+		return ""
+	}
+	mac := hmac.New(sha256.New, r.key)
+	_, _ = fmt.Fprintf(mac, "%q", r.specs) // a hash takes everything
+	return hex.EncodeToString(mac.Sum(nil)[:8])
 }
 
 // OneWay says whether a rule applies to requests or answers alone: then what an
