@@ -89,10 +89,16 @@ func backfill(ctx context.Context, args []string, getenv func(string) string, st
 	if err != nil {
 		return err
 	}
+	out, err := newExport(ctx, getenv, warnings(stdout))
+	if err != nil {
+		return err
+	}
+	defer out.close()
 	now := time.Now()
 	f := record.InferenceFilter{Project: o.project, Environment: o.environment, Model: o.model, Since: now.Add(-o.since), Until: now.Add(-o.until)}
 	n, err := evaluate.Backfill{
 		Store: db, Judge: j, Rule: rule, Filter: f, Retry: o.retry, Concurrency: s.evaluator.Concurrency, MaxNanoUSD: uint64(o.maxUSD * 1e9),
+		PricedOnly: o.maxUSD > 0 && isSet(flags, "max-usd"), Instance: "backfill", Verdicts: out.verdictsWritten, Spans: out.spansWritten,
 		Progress: func(at time.Time, n evaluate.BackfillCount) {
 			fmt.Fprintf(stdout, "back to %s UTC: %d judged of %d seen, %s\n", at.Format("2006-01-02 15:04:05"), n.Judged, n.Seen, usd(n.NanoUSD))
 		},
@@ -107,6 +113,9 @@ func backfill(ctx context.Context, args []string, getenv func(string) string, st
 		defer cancel()
 		err = errors.Join(err, db.RefreshQuality(grace, f.Since, f.Until))
 	}
+	if err == nil && n.OverBudget && n.Unpriced > 0 {
+		return fmt.Errorf("backfill: over_budget: stopped, since the cost of %d calls is not known and --max-usd is %g: give the backend input_usd and output_usd, or say --max-usd 0", n.Unpriced, o.maxUSD)
+	}
 	if err == nil && n.OverBudget {
 		return fmt.Errorf("backfill: over_budget: stopped at --max-usd %g; the same command goes on from here", o.maxUSD)
 	}
@@ -117,5 +126,5 @@ func unpriced(calls int) string {
 	if calls == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" and %d calls of unknown cost", calls)
+	return fmt.Sprintf(" and %d calls of unknown cost, which --max-usd does not count", calls)
 }

@@ -101,7 +101,7 @@ func (a *asking) recall(ctx context.Context) error {
 		}
 		inferences = append(inferences, c.unit.Inference.ID)
 	}
-	verdicts, err := a.store.Verdicts(ctx, record.VerdictFilter{InferenceIDs: inferences, Rubric: a.rubric, Limit: 10_000})
+	verdicts, err := a.store.AllVerdicts(ctx, record.VerdictFilter{InferenceIDs: inferences, Rubric: a.rubric})
 	if err != nil {
 		return err
 	}

@@ -128,6 +128,12 @@ func newFlags(verb string, stdout io.Writer) (*flag.FlagSet, *string) {
 	return flags, flags.String("config", "", "settings file (docket.yaml if it exists)")
 }
 
+// isSet says whether a flag was given.
+func isSet(flags *flag.FlagSet, name string) (set bool) {
+	flags.Visit(func(f *flag.Flag) { set = set || f.Name == name })
+	return set
+}
+
 func parse(flags *flag.FlagSet, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err

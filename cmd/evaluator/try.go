@@ -27,7 +27,7 @@ func tryRubric(ctx context.Context, args []string, getenv func(string) string, s
 	project := flags.String("project", "", "only this project")
 	model := flags.String("model", "", "only inferences of this model")
 	only := flags.Bool("estimate", false, "say what it would cost and stop")
-	limit := flags.Float64("max-usd", 1, "stop when the estimate is above this")
+	limit := flags.Float64("max-usd", 1, "stop when the estimate is above this; 0 is no limit")
 	if err := parse(flags, args); err != nil {
 		return err
 	}
@@ -50,11 +50,14 @@ func tryRubric(ctx context.Context, args []string, getenv func(string) string, s
 	if len(units) == 0 {
 		return errors.New("try: no inference can be judged: none is recorded that is a whole chat or text generation")
 	}
-	cost, err := estimate(ctx, stdout, j, name, units)
+	cost, priced, err := estimate(ctx, stdout, j, name, units)
 	if err != nil || *only {
 		return err
 	}
-	if cost > *limit {
+	if !priced && isSet(flags, "max-usd") && *limit > 0 {
+		return fmt.Errorf("try: the cost is not known and --max-usd is %g: give the backend input_usd and output_usd, or say --max-usd 0", *limit)
+	}
+	if cost > *limit && *limit > 0 {
 		return fmt.Errorf("try: the estimate is above --max-usd %g: raise it, or lower --last", *limit)
 	}
 	results := make([]judge.Result, len(units))
@@ -105,15 +108,16 @@ func unitsOf(ctx context.Context, db *store.Store, list []record.Inference) ([]j
 	return units, nil
 }
 
-// estimate prints what judging the units will cost and returns it in USD, 0 when
-// the backend has no price.
-func estimate(ctx context.Context, w io.Writer, j *judge.Judge, rubric string, units []judge.Unit) (float64, error) {
+// estimate prints what judging the units will cost and returns it in USD. It is
+// not priced when the backend has no prices.
+func estimate(ctx context.Context, w io.Writer, j *judge.Judge, rubric string, units []judge.Unit) (cost float64, priced bool, err error) {
 	var sum judge.Estimate
-	nano, priced := uint64(0), true
+	nano := uint64(0)
+	priced = true
 	for _, u := range units {
 		e, err := j.Estimate(ctx, rubric, u)
 		if err != nil {
-			return 0, err
+			return 0, false, err
 		}
 		sum.Requests += e.Requests
 		sum.InputTokens += e.InputTokens
@@ -122,12 +126,12 @@ func estimate(ctx context.Context, w io.Writer, j *judge.Judge, rubric string, u
 			nano += *e.CostNanoUSD
 		}
 	}
-	cost := "cost unknown: the backend has no input_usd and output_usd"
+	text := "cost unknown: the backend has no input_usd and output_usd"
 	if priced {
-		cost = "about " + usd(nano) + " of input, output on top"
+		text = "about " + usd(nano) + " of input, output on top"
 	}
-	fmt.Fprintf(w, "%d inferences, %d requests to the judge, at most %d input tokens, %s\n", len(units), sum.Requests, sum.InputTokens, cost)
-	return float64(nano) / 1e9, nil
+	fmt.Fprintf(w, "%d inferences, %d requests to the judge, at most %d input tokens, %s\n", len(units), sum.Requests, sum.InputTokens, text)
+	return float64(nano) / 1e9, priced, nil
 }
 
 // judgeUnits calls work for 0 to n-1, several at the same time, until ctx ends.

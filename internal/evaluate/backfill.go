@@ -23,7 +23,12 @@ type BackfillStore interface {
 	// WriteVerdicts replaces verdicts of the same id that were judged earlier.
 	WriteVerdicts(ctx context.Context, calls []record.JudgeCall, verdicts []record.Verdict) error
 	WriteSpans(ctx context.Context, token string, spans []record.Span) error
+	WriteEpochs(ctx context.Context, rows []record.Epoch) error
 }
+
+// ReasonBackfilled is the reason in epochs for what a backfill judged. What it
+// left out is not counted: it can be run again and again.
+const ReasonBackfilled = "backfilled"
 
 // Backfill judges what was recorded in [Since, Until), newest first, as if Rule
 // had been there. What is judged already by the same criteria and judge is not
@@ -41,7 +46,13 @@ type Backfill struct {
 	Retry       bool                   // judge again what was inconclusive
 	Concurrency int
 	MaxNanoUSD  uint64                              // stop before the next page when this is spent; 0 is no limit
+	PricedOnly  bool                                // stop also when calls of unknown cost were made
+	Instance    string                              // names this backfill in epochs
 	Progress    func(at time.Time, n BackfillCount) // called after each page; nil for nobody
+	// Verdicts and Spans are told of what was judged after it is written; nil for
+	// nobody.
+	Verdicts func(ctx context.Context, verdicts []record.Verdict)
+	Spans    func(ctx context.Context, spans []record.Span)
 }
 
 // BackfillCount is what a backfill did.
@@ -74,7 +85,7 @@ func (b Backfill) Run(ctx context.Context) (BackfillCount, error) {
 		if err != nil || len(rows) == 0 {
 			return n, err
 		}
-		if b.MaxNanoUSD > 0 && n.NanoUSD >= b.MaxNanoUSD {
+		if b.MaxNanoUSD > 0 && n.NanoUSD >= b.MaxNanoUSD || b.PricedOnly && n.Unpriced > 0 {
 			n.OverBudget = true
 			return n, nil
 		}
@@ -122,6 +133,9 @@ func (b Backfill) page(ctx context.Context, rows []record.Inference, n *Backfill
 			return err
 		}
 	}
+	if err := b.tell(ctx, chosen, verdicts[len(raised):], spans); err != nil {
+		return err
+	}
 	n.Judged += len(results)
 	n.Reweighted += len(raised)
 	for _, c := range calls {
@@ -132,6 +146,24 @@ func (b Backfill) page(ctx context.Context, rows []record.Inference, n *Backfill
 		n.NanoUSD += *c.CostNanoUSD
 	}
 	return nil
+}
+
+// tell counts what was judged, and tells those who want to know.
+func (b Backfill) tell(ctx context.Context, judged []unit, verdicts []record.Verdict, spans []record.Span) error {
+	if len(judged) == 0 {
+		return nil
+	}
+	if b.Verdicts != nil {
+		b.Verdicts(ctx, verdicts)
+	}
+	if b.Spans != nil {
+		b.Spans(ctx, spans)
+	}
+	counts := newEpochs(b.Instance)
+	for _, u := range judged {
+		counts.add(u.candidate, u.rule, ReasonBackfilled, u.decision.Threshold)
+	}
+	return b.Store.WriteEpochs(ctx, counts.take())
 }
 
 // feedback returns what was said about inferences, by their ids, when the rule
@@ -187,7 +219,7 @@ func (b Backfill) withoutJudged(ctx context.Context, units []unit, n *BackfillCo
 	for i, u := range units {
 		ids[i] = u.inference.ID
 	}
-	rows, err := b.Store.Verdicts(ctx, record.VerdictFilter{InferenceIDs: ids, Rubric: b.Rule.Rubric, Limit: 10_000})
+	rows, err := allVerdicts(ctx, b.Store, record.VerdictFilter{InferenceIDs: ids, Rubric: b.Rule.Rubric})
 	if err != nil {
 		return nil, nil, err
 	}

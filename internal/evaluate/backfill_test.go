@@ -188,3 +188,30 @@ func TestBackfillByARuleAboutFeedback(t *testing.T) {
 		}
 	}
 }
+
+// What a backfill judged is told and counted once, however often it is run.
+func TestBackfillTellsAndCounts(t *testing.T) {
+	h, j := recorded(10), newFakeJudge()
+	var told []string
+	b := evaluate.Backfill{
+		Store: h, Judge: j, Rule: rule(0.5), Concurrency: 2, Instance: "b",
+		Verdicts: func(_ context.Context, verdicts []record.Verdict) {
+			for _, v := range verdicts {
+				told = append(told, v.ID)
+			}
+		},
+	}
+	for _, rate := range []float64{0.5, 0.5, 1} { // the last one also raises probabilities
+		b.Rule = rule(rate)
+		if _, err := b.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	slices.Sort(told)
+	if len(told) != 20 || len(slices.Compact(told)) != 20 {
+		t.Errorf("told of %d verdicts: %v", len(told), told)
+	}
+	if diff := cmp.Diff(map[string]uint64{"all/ok/backfilled": 10}, h.counted()); diff != "" {
+		t.Errorf("epochs (-want +got):\n%s", diff)
+	}
+}

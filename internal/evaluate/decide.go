@@ -48,7 +48,7 @@ func (r *reader) decide(c record.Candidate, earlier []record.Candidate) []unit {
 // apply applies one rule to a candidate that it is about.
 func (r *reader) apply(c record.Candidate, rule sampling.Rule, matched map[string][]sampling.Decision) (unit, bool) {
 	count := func(reason string, threshold uint64) {
-		if r.counted.before(placeOf(c)) {
+		if r.counted[c.Shard%shardCount].before(placeOf(c)) {
 			r.counts = append(r.counts, counted{c, rule, reason, threshold})
 		}
 	}
@@ -137,7 +137,7 @@ func (r *reader) withoutJudged(ctx context.Context, units []unit) ([]unit, error
 // than the one that feedback gives it, with that one.
 func (r *reader) raisedOf(ctx context.Context, u unit, ids []string) (raised []record.Verdict, err error) {
 	err = retry(ctx, r.opts.Log, "read verdicts", func(ctx context.Context) error {
-		rows, err := r.opts.Store.Verdicts(ctx, record.VerdictFilter{InferenceIDs: []string{u.candidate.InferenceID}, Rubric: u.rule.Rubric, Limit: maxVerdicts})
+		rows, err := allVerdicts(ctx, r.opts.Store, record.VerdictFilter{InferenceIDs: []string{u.candidate.InferenceID}, Rubric: u.rule.Rubric})
 		raised = nil
 		for _, v := range rows {
 			if low, ok := raise(v, u); ok && slices.Contains(ids, v.ID) {
@@ -149,8 +149,28 @@ func (r *reader) raisedOf(ctx context.Context, u unit, ids []string) (raised []r
 	return raised, err
 }
 
-// maxVerdicts bounds the verdicts of one rubric on one inference.
+// maxVerdicts is how many rows the store returns at a time.
 const maxVerdicts = 10_000
+
+// verdictReader returns verdicts newest first, at most filter.Limit.
+type verdictReader interface {
+	Verdicts(ctx context.Context, f record.VerdictFilter) ([]record.Verdict, error)
+}
+
+// allVerdicts reads page by page, so that none is missing however many there are.
+func allVerdicts(ctx context.Context, store verdictReader, f record.VerdictFilter) ([]record.Verdict, error) {
+	f.Limit = maxVerdicts
+	var out []record.Verdict
+	for {
+		rows, err := store.Verdicts(ctx, f)
+		out = append(out, rows...)
+		if err != nil || len(rows) < f.Limit {
+			return out, err
+		}
+		last := rows[len(rows)-1]
+		f.Before = record.Cursor{Time: last.Time, ID: last.ID}
+	}
+}
 
 // raise gives a verdict the probability of the unit, if it is higher: this is
 // the probability that any of the rules chooses it. Without it the verdict would

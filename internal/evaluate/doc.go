@@ -30,10 +30,11 @@
 // more at what it has passed (overlap). Ids that were decided in that time are
 // remembered.
 //
-// The cursor is one per set of shards and is saved by time. After a restart the
-// loop goes back by the overlap. Candidates before the saved cursor are then
-// judged if their verdicts are missing. How far candidates are counted in epochs
-// is saved beside it, so that none is counted again.
+// The cursor is saved for each shard, so that the shards can be divided anew.
+// After a restart the loop begins at the earliest cursor of its shards, less the
+// overlap. Candidates before the saved cursor are then judged if their verdicts
+// are missing. How far candidates are counted in epochs is saved beside it, so
+// that none is counted again.
 //
 // # Limits
 //

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -29,7 +30,7 @@ type fakeStore struct {
 	verdicts   map[string]record.Verdict
 	calls      []record.JudgeCall
 	epochs     map[string]uint64 // rule/stratum/reason
-	cursors    map[string]place
+	cursors    map[string]record.Cursor
 	down       bool
 	poison     string // an inference whose verdicts are refused
 	writes     int
@@ -37,13 +38,8 @@ type fakeStore struct {
 	refreshed  []time.Time
 }
 
-type place struct {
-	at time.Time
-	id string
-}
-
 func newFakeStore() *fakeStore {
-	return &fakeStore{bodies: map[string]record.Body{}, verdicts: map[string]record.Verdict{}, epochs: map[string]uint64{}, cursors: map[string]place{}}
+	return &fakeStore{bodies: map[string]record.Body{}, verdicts: map[string]record.Verdict{}, epochs: map[string]uint64{}, cursors: map[string]record.Cursor{}}
 }
 
 // insert adds a captured reply that becomes visible now and was inserted at t.
@@ -161,17 +157,22 @@ func (f *fakeStore) WriteEpochs(_ context.Context, rows []record.Epoch) error {
 	return nil
 }
 
-func (f *fakeStore) SaveCursor(_ context.Context, name string, at time.Time, id string) error {
+func (f *fakeStore) SaveCursors(_ context.Context, names []string, at record.Cursor) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.cursors[name] = place{at, id}
-	return f.state()
+	if f.down {
+		return errDown
+	}
+	for _, name := range names {
+		f.cursors[name] = at
+	}
+	return nil
 }
 
-func (f *fakeStore) LoadCursor(_ context.Context, name string) (time.Time, string, error) {
+func (f *fakeStore) LoadCursors(context.Context, []string) (map[string]record.Cursor, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.cursors[name].at, f.cursors[name].id, f.state()
+	return maps.Clone(f.cursors), f.state()
 }
 
 func (f *fakeStore) FeedbackCandidates(_ context.Context, ids []string) ([]record.Candidate, error) {

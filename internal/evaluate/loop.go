@@ -40,10 +40,10 @@ type Store interface {
 	Verdicts(ctx context.Context, f record.VerdictFilter) ([]record.Verdict, error)
 	// RefreshQuality computes the hourly sums of verdicts again.
 	RefreshQuality(ctx context.Context, since, until time.Time) error
-	// SaveCursor and LoadCursor keep a place by name; the zero time says that
-	// none is saved.
-	SaveCursor(ctx context.Context, name string, at time.Time, id string) error
-	LoadCursor(ctx context.Context, name string) (time.Time, string, error)
+	// SaveCursors notes one place under several names; LoadCursors returns those
+	// that are saved.
+	SaveCursors(ctx context.Context, names []string, at record.Cursor) error
+	LoadCursors(ctx context.Context, names []string) (map[string]record.Cursor, error)
 }
 
 // Judge judges units. Methods are safe for concurrent use.
@@ -99,30 +99,15 @@ func New(config Config, opts Options) (*Loop, error) {
 	return &Loop{config: config, opts: opts, shards: shards, epochs: newEpochs(opts.Instance), flight: newFlight(), meter: m}, nil
 }
 
-// cursorName is the same for the same part of the shards, so that a replica
-// that takes over a part goes on where the other one stopped.
-func (l *Loop) cursorName() string { return "candidates " + l.config.Shards }
-
-// countedName is the place up to which candidates are counted in epochs. It is
-// ahead of the cursor while verdicts are outstanding.
-func (l *Loop) countedName() string { return "counted " + l.config.Shards }
-
 // Run judges until ctx ends, and then writes what is judged already. It returns
 // nil when it was stopped.
 func (l *Loop) Run(ctx context.Context) error {
-	start, err := l.loadCursor(ctx, l.cursorName())
+	done, counted, err := l.loadPlaces(ctx)
 	if err != nil {
 		return stopped(err)
 	}
-	counted, err := l.loadCursor(ctx, l.countedName())
-	if err != nil {
-		return stopped(err)
-	}
-	if counted.before(start) {
-		counted = start
-	}
-	t := newTracker(start)
-	reader, writer := l.newReader(t, counted), l.newWriter(t, counted) // both read the tracker as it is at the start
+	t := newTracker(l.first(done))
+	reader, writer := l.newReader(t, counted), l.newWriter(t, done, counted) // both read the tracker as it is at the start
 	units := make(chan unit)
 	results := make(chan result)
 	g, ctx := errgroup.WithContext(ctx)
@@ -144,16 +129,6 @@ func stopped(err error) error {
 		return nil
 	}
 	return err
-}
-
-func (l *Loop) loadCursor(ctx context.Context, name string) (place, error) {
-	var p place
-	err := retry(ctx, l.opts.Log, "load cursor", func(ctx context.Context) error {
-		at, id, err := l.opts.Store.LoadCursor(ctx, name)
-		p = place{at, id}
-		return err
-	})
-	return p, err
 }
 
 // unit is one inference that one rule chose.

@@ -290,6 +290,57 @@ func TestTwoEvaluatorsShareTheShards(t *testing.T) {
 	})
 }
 
+// Another division of the shards goes on where the one before stopped, shard by
+// shard.
+func TestShardsAreDividedAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, judge := newFakeStore(), newFakeJudge()
+		run := func(shards string) {
+			config := evaluate.DefaultConfig()
+			config.Shards = shards
+			stop := start(t, config, store, judge, rule(1))
+			time.Sleep(20 * time.Second)
+			stop()
+		}
+		insert := func(from int) {
+			for n := from; n < from+64; n++ {
+				store.insert(time.Now(), reply(n))
+			}
+		}
+		insert(0)
+		run("all")
+		for range 2 {
+			run("1/2")
+			run("2/2")
+		}
+		insert(64)
+		run("1/2") // the other half is behind now
+		run("all")
+		run("2/4")
+		if got := len(store.judged()); got != 128 || judge.most() != 1 {
+			t.Errorf("judged %d, one of them %d times", got, judge.most())
+		}
+		if diff := cmp.Diff(map[string]uint64{"all/ok/sampled": 128}, store.counted()); diff != "" {
+			t.Errorf("epochs (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// Places that an earlier version saved, one for the whole part, still count.
+func TestOldCursorsCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, judge := newFakeStore(), newFakeJudge()
+		store.insert(time.Now(), reply(1))
+		store.cursors["candidates all"] = record.Cursor{Time: time.Now(), ID: id(1)}
+		stop := start(t, evaluate.DefaultConfig(), store, judge, rule(1))
+		time.Sleep(20 * time.Second)
+		stop()
+		if got := store.counted(); len(got) != 0 {
+			t.Errorf("counted again: %v", got)
+		}
+	})
+}
+
 func TestTooOldIsCountedNotJudged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, judge := newFakeStore(), newFakeJudge()

@@ -18,7 +18,7 @@ type reader struct {
 	tracker *tracker
 	seen    *seen
 	next    place     // where to read on
-	counted place     // at the start: what is up to here is counted already
+	counted places    // at the start: what is up to here is counted already
 	counts  []counted // of the page that is being handled
 	swept   time.Time // when the overlap was looked through last
 	waiting []unit    // the same inference is being judged by the same rubric
@@ -32,7 +32,7 @@ type counted struct {
 	threshold uint64
 }
 
-func (l *Loop) newReader(t *tracker, counted place) *reader {
+func (l *Loop) newReader(t *tracker, counted places) *reader {
 	return &reader{Loop: l, tracker: t, seen: newSeen(), next: back(t.high, l.config.Overlap), counted: counted}
 }
 

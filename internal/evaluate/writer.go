@@ -23,13 +23,13 @@ type writer struct {
 	*Loop
 	tracker *tracker
 	pending []result
-	saved   place              // the cursor
-	counted place              // what is up to here is counted in epochs that are written
+	saved   places             // the cursors
+	counted places             // what is up to here is counted in epochs that are written
 	stale   map[time.Time]bool // older hours that got verdicts: their sums are to be computed again
 }
 
-func (l *Loop) newWriter(t *tracker, counted place) *writer {
-	return &writer{Loop: l, tracker: t, saved: t.high, counted: counted, stale: make(map[time.Time]bool)}
+func (l *Loop) newWriter(t *tracker, done, counted places) *writer {
+	return &writer{Loop: l, tracker: t, saved: done, counted: counted, stale: make(map[time.Time]bool)}
 }
 
 func (w *writer) run(ctx context.Context, results <-chan result) error {
@@ -173,20 +173,8 @@ func (w *writer) save(ctx context.Context) {
 			return // else a restart would go on behind what was not counted
 		}
 	}
-	w.saveCursor(ctx, w.countedName(), &w.counted, read)
+	w.saveCursor(ctx, cursorCounted, &w.counted, read)
 	low, open := w.tracker.low()
 	w.meter.open(open)
-	w.saveCursor(ctx, w.cursorName(), &w.saved, low)
-}
-
-// saveCursor moves a saved place on.
-func (w *writer) saveCursor(ctx context.Context, name string, saved *place, to place) {
-	if !saved.before(to) {
-		return
-	}
-	if err := w.opts.Store.SaveCursor(ctx, name, to.at, to.id); err != nil {
-		w.opts.Log.Error("save cursor", "name", name, "error", err)
-		return
-	}
-	*saved = to
+	w.saveCursor(ctx, cursorDone, &w.saved, low)
 }

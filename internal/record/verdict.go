@@ -190,7 +190,7 @@ type Epoch struct {
 	Project   string
 	Rule      string
 	Stratum   string
-	Reason    string // "sampled", "not_sampled", "over_budget", "expired", or why it was not eligible
+	Reason    string // "sampled", "not_sampled", "over_budget", "expired", "backfilled", or why it was not eligible
 	Threshold uint64 // T on 56 bits; 0 when not decided by sampling
 	Count     uint64
 }

@@ -41,7 +41,7 @@ func (s *Store) details(ctx context.Context, rows []record.Inference) ([]record.
 	for id, b := range kept {
 		at[id].Body = &b
 	}
-	judged, err := s.verdictsOf(ctx, ids)
+	judged, err := s.AllVerdicts(ctx, record.VerdictFilter{InferenceIDs: ids})
 	if err != nil {
 		return nil, err
 	}
@@ -72,10 +72,10 @@ func (s *Store) details(ctx context.Context, rows []record.Inference) ([]record.
 	return out, nil
 }
 
-// verdictsOf returns all verdicts of some inferences, newest first.
-func (s *Store) verdictsOf(ctx context.Context, ids []string) ([]record.Verdict, error) {
+// AllVerdicts returns what Verdicts does, without a limit.
+func (s *Store) AllVerdicts(ctx context.Context, f record.VerdictFilter) ([]record.Verdict, error) {
 	var out []record.Verdict
-	f := record.VerdictFilter{InferenceIDs: ids, Limit: maxLimit}
+	f.Limit = maxLimit
 	for {
 		rows, err := s.Verdicts(ctx, f)
 		if err != nil {

@@ -90,6 +90,19 @@ func refusedCode(code int32) bool {
 	return false
 }
 
+// ErrNoTables says that the database or its tables are not there yet.
+var ErrNoTables = errors.New("the tables are not there yet: they are made when the evaluator starts, or by evaluator migrate")
+
+// readError shortens the error of a read: the server's text about a missing
+// table quotes the whole statement, which tells nobody anything.
+func readError(err error) error {
+	const unknownTable, unknownDatabase = 60, 81
+	if code := exceptionCode(err); code == unknownTable || code == unknownDatabase {
+		return ErrNoTables
+	}
+	return err
+}
+
 // exceptionCode returns the server's error code, 0 if err is none.
 func exceptionCode(err error) int32 {
 	var ex *clickhouse.Exception

@@ -141,7 +141,7 @@ func (s *Store) JudgeSpent(ctx context.Context, rubric string, since time.Time) 
 	}
 	var n uint64
 	if err := s.conn.QueryRow(ctx, query, named("rubric", rubric), named("since", timeParam(lowest(since)))).Scan(&n, &nanoUSD); err != nil {
-		return 0, 0, fmt.Errorf("sum up what rubric %s spent: %w", rubric, err)
+		return 0, 0, fmt.Errorf("sum up what rubric %s spent: %w", rubric, readError(err))
 	}
 	return int(n), nanoUSD, nil
 }
@@ -166,26 +166,35 @@ func (s *Store) WriteEpochs(ctx context.Context, list []record.Epoch) error {
 	return err
 }
 
-// SaveCursor notes how far the reader of this name has come.
-func (s *Store) SaveCursor(ctx context.Context, name string, at time.Time, id string) error {
+// SaveCursors notes one place under several names.
+func (s *Store) SaveCursors(ctx context.Context, names []string, at record.Cursor) error {
 	if err := s.ready(ctx); err != nil {
 		return err
 	}
-	row := cursorRow{Name: name, At: lowest(at), ID: id, Updated: time.Now()}
-	token := fmt.Sprintf("cursor:%s:%d", name, row.Updated.UnixNano())
-	return insertChunk(ctx, s, cursors(), token, []cursorRow{row})
+	if len(names) == 0 {
+		return nil
+	}
+	now := time.Now()
+	rows := make([]cursorRow, len(names))
+	for i, name := range names {
+		rows[i] = cursorRow{Name: name, At: lowest(at.Time), ID: at.ID, Updated: now}
+	}
+	token := fmt.Sprintf("cursor:%s:%d", hashOf(rows, func(r *cursorRow) string { return r.Name }), now.UnixNano())
+	return insertChunk(ctx, s, cursors(), token, rows)
 }
 
-// LoadCursor returns what SaveCursor noted last; a zero time if nothing.
-func (s *Store) LoadCursor(ctx context.Context, name string) (time.Time, string, error) {
+// LoadCursors returns what was saved last under these names, for those of which
+// anything was.
+func (s *Store) LoadCursors(ctx context.Context, names []string) (map[string]record.Cursor, error) {
 	ctx, cancel := evaluatorContext(ctx)
 	defer cancel()
-	rows, err := selectRows(ctx, s, cursors(), "load_cursor.sql", nil, named("name", name))
+	rows, err := selectRows(ctx, s, cursors(), "load_cursors.sql", nil, named("names", names))
 	if err != nil {
-		return time.Time{}, "", fmt.Errorf("load cursor %s: %w", name, err)
+		return nil, fmt.Errorf("load cursors: %w", err)
 	}
-	if len(rows) == 0 {
-		return time.Time{}, "", nil
+	out := make(map[string]record.Cursor, len(rows))
+	for _, r := range rows {
+		out[r.Name] = record.Cursor{Time: r.At, ID: r.ID}
 	}
-	return rows[0].At, rows[0].ID, nil
+	return out, nil
 }

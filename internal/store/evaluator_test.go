@@ -207,26 +207,36 @@ func quoted(s string) string {
 
 func TestCursors(t *testing.T) {
 	s, _ := open(t)
-	at, name, err := s.LoadCursor(t.Context(), "live/0")
-	if err != nil || !at.IsZero() || name != "" {
-		t.Errorf("got %v, %q, %v", at, name, err)
+	names := []string{"live/0", "live/1", "live/2"}
+	load := func() map[string]record.Cursor {
+		t.Helper()
+		got, err := s.LoadCursors(t.Context(), names)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	save := func(at record.Cursor, names ...string) {
+		t.Helper()
+		if err := s.SaveCursors(t.Context(), names, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := load(); len(got) != 0 {
+		t.Fatalf("at first: %v", got)
 	}
 	first := now()
 	for i := range 3 {
-		if err := s.SaveCursor(t.Context(), "live/0", first.Add(time.Duration(i)*time.Second), id(i)); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.SaveCursor(t.Context(), "live/1", first, "other"); err != nil {
-			t.Fatal(err)
-		}
+		save(record.Cursor{Time: first.Add(time.Duration(i) * time.Second), ID: id(i)}, "live/0", "live/2")
 	}
-	// A cursor may go back.
-	if err := s.SaveCursor(t.Context(), "live/0", first.Add(-time.Hour), id(7)); err != nil {
-		t.Fatal(err)
+	save(record.Cursor{Time: first, ID: "other"}, "live/1")
+	// It may go back: the last one counts, whatever it says.
+	save(record.Cursor{Time: first.Add(-time.Hour), ID: id(7)}, "live/0")
+	want := map[string]record.Cursor{
+		"live/0": {Time: first.Add(-time.Hour), ID: id(7)}, "live/1": {Time: first, ID: "other"}, "live/2": {Time: first.Add(2 * time.Second), ID: id(2)},
 	}
-	at, name, err = s.LoadCursor(t.Context(), "live/0")
-	if err != nil || !at.Equal(first.Add(-time.Hour)) || name != id(7) {
-		t.Errorf("got %v, %q, %v", at, name, err)
+	if diff := cmp.Diff(want, load()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -36,8 +36,10 @@ type migration struct {
 // may run twice, so two programs that start together do no harm. A database that
 // a newer program has changed is refused.
 func (s *Store) Migrate(ctx context.Context) error {
-	s.migrateMu.Lock()
-	defer s.migrateMu.Unlock()
+	if err := s.lockMigration(ctx); err != nil {
+		return err
+	}
+	defer s.unlockMigration()
 	return s.migrateLocked(ctx)
 }
 

@@ -50,7 +50,7 @@ func selectRows[R any](ctx context.Context, s *Store, t table[R], file string, d
 	}
 	rows, err := t.collect(ctx, s.conn, query, args...)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", t.name, err)
+		return nil, fmt.Errorf("read %s: %w", t.name, readError(err))
 	}
 	return rows, nil
 }

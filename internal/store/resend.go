@@ -107,7 +107,7 @@ func (s *Store) lookUp(ctx context.Context, query string, ids []string, times mo
 func (s *Store) scanStrings(ctx context.Context, into idSet, query string, args ...any) error {
 	rows, err := s.conn.Query(ctx, query, args...)
 	if err != nil {
-		return err
+		return readError(err)
 	}
 	defer rows.Close()
 	for rows.Next() {

@@ -286,7 +286,7 @@ func TestQueryStatements(t *testing.T) {
 		{"candidates", "candidates.sql", map[string]any{"Columns": "...", "Shards": false}},
 		{"candidates_shards", "candidates.sql", map[string]any{"Columns": "...", "Shards": true}},
 		{"judged_ids", "judged_ids.sql", nil},
-		{"load_cursor", "load_cursor.sql", map[string]any{"Columns": "..."}},
+		{"load_cursors", "load_cursors.sql", map[string]any{"Columns": "..."}},
 		{"labels", "labels.sql", map[string]any{"Columns": "...", "F": record.LabelFilter{}}},
 		{"labels_all", "labels.sql", map[string]any{"Columns": "...", "F": record.LabelFilter{Project: "p", Criterion: "k", InferenceIDs: []string{"i"}}}},
 		{"calibration_answers", "calibration_answers.sql", map[string]any{"Columns": "..."}},

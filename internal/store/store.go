@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -29,8 +28,8 @@ type Store struct {
 
 	queries queries
 
-	migrateMu sync.Mutex
-	migrated  bool // guarded by migrateMu
+	migrating chan struct{} // holds a token while nobody migrates; guards migrated
+	migrated  bool
 }
 
 const idleTimeout = 30 * time.Second
@@ -74,11 +73,14 @@ func Open(_ context.Context, cfg Config, log *slog.Logger) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open store: %w", err), conn.Close())
 	}
-	return &Store{
+	s := &Store{
 		conn: conn, opts: opts, cfg: cfg, log: log,
-		ddl:     newDDL(cfg, opts.Auth.Database),
-		queries: q,
-	}, nil
+		ddl:       newDDL(cfg, opts.Auth.Database),
+		queries:   q,
+		migrating: make(chan struct{}, 1),
+	}
+	s.migrating <- struct{}{}
+	return s, nil
 }
 
 // Ping asks the server whether it answers.
@@ -98,10 +100,25 @@ func (s *Store) ready(ctx context.Context) error {
 	if !s.cfg.AutoMigrate {
 		return nil
 	}
-	s.migrateMu.Lock()
-	defer s.migrateMu.Unlock()
+	if err := s.lockMigration(ctx); err != nil {
+		return err
+	}
+	defer s.unlockMigration()
 	if s.migrated {
 		return nil
 	}
 	return s.migrateLocked(ctx)
 }
+
+// lockMigration waits until nobody migrates, but no longer than ctx: a store
+// that hangs must not hold up those who have a time limit.
+func (s *Store) lockMigration(ctx context.Context) error {
+	select {
+	case <-s.migrating:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for the migration of the store: %w", ctx.Err())
+	}
+}
+
+func (s *Store) unlockMigration() { s.migrating <- struct{}{} }

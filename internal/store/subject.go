@@ -67,7 +67,7 @@ func (s *Store) subjectIDs(ctx context.Context, sub record.Subject) ([]string, e
 	}
 	rows, err := s.conn.Query(ctx, query, named("user", sub.User), named("conversation", sub.Conversation), named("project", sub.Project))
 	if err != nil {
-		return nil, fmt.Errorf("look for the calls of a %s: %w", sub.Kind(), err)
+		return nil, fmt.Errorf("look for the calls of a %s: %w", sub.Kind(), readError(err))
 	}
 	defer rows.Close()
 	var ids []string
@@ -203,7 +203,7 @@ func (s *Store) countRows(ctx context.Context, h holder, keys map[string][]strin
 	defer cancel()
 	var n uint64
 	if err := s.conn.QueryRow(ctx, query, holderArgs(keys, sub)...).Scan(&n); err != nil {
-		return 0, fmt.Errorf("count rows of %s: %w", h.table, err)
+		return 0, fmt.Errorf("count rows of %s: %w", h.table, readError(err))
 	}
 	return n, nil
 }

@@ -7,6 +7,7 @@
 {{if .F.Label}}  AND label = {label:String}{{end}}
 {{if .F.User}}  AND user_id = {user:String}{{end}}
 {{if .F.Source}}  AND source = {source:String}{{end}}
+{{if .F.Linked}}  AND linked = {linked:Bool}{{end}}
 {{end}}
 SELECT {{.Columns}}
 FROM (
@@ -23,7 +24,6 @@ FROM (
 )
 WHERE ts >= {from:DateTime64(6, 'UTC')} AND ts < {to:DateTime64(6, 'UTC')}
 {{template "feedback_conditions" .}}
-{{if .F.Linked}}  AND linked = {linked:Bool}{{end}}
 {{if not .F.Before.Time.IsZero}}  AND (ts, feedback_id) < ({before:DateTime64(6, 'UTC')}, {before_id:String}){{end}}
 ORDER BY ts DESC, feedback_id DESC
 LIMIT {limit:UInt32}

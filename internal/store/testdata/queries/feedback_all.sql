@@ -14,6 +14,7 @@ FROM (
   AND label = {label:String}
   AND user_id = {user:String}
   AND source = {source:String}
+  AND linked = {linked:Bool}
   )
   ORDER BY updated_at DESC
   LIMIT 1 BY feedback_id
