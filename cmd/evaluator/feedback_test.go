@@ -135,6 +135,16 @@ func TestFeedbackMakesCandidates(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Errorf("stopped with %v", err)
 	}
+	explained, err := printed(t, env("DOCKET_STORE", dsn), "explain", last.ID, "--config", file)
+	if err != nil {
+		t.Error(err)
+	}
+	contains(t, explained, "tags are vip", "inclusion probability 1 in stratum feedback", "sampled by rule complaints, stratum feedback", ": down, score 0.25\n")
+	silent := capturedAs(t, dsn, "Nothing.", func(*record.Inference) {})
+	if explained, err = printed(t, env("DOCKET_STORE", dsn), "explain", silent.ID, "--config", file); err != nil {
+		t.Error(err)
+	}
+	contains(t, explained, "there is no feedback on it")
 	got := storetest.Exec(t, dsn, "SELECT rule, stratum, reason, sum(count) FROM eval_epochs GROUP BY ALL ORDER BY ALL FORMAT TSVRaw")
 	if diff := cmp.Diff("complaints\tfeedback\tsampled\t5\ntagged\tok\tsampled\t1\n", got); diff != "" {
 		t.Errorf("epochs (-want +got):\n%s", diff)

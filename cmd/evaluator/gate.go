@@ -13,6 +13,7 @@ import (
 
 	"docket/internal/quality"
 	"docket/internal/record"
+	"docket/internal/sampling"
 	"docket/internal/store"
 )
 
@@ -21,6 +22,8 @@ type gateOptions struct {
 	rubric, criterion, project, environment, model string
 	min, confidence                                float64
 	since                                          time.Duration
+
+	byConversation map[string]bool // rules that draw whole conversations
 }
 
 func (o *gateOptions) add(flags *flag.FlagSet) {
@@ -60,11 +63,15 @@ func rateGate(ctx context.Context, args []string, getenv func(string) string, st
 	if err := o.validate(); err != nil {
 		return err
 	}
-	_, db, err := loadAndOpen(ctx, *config, *dsn, getenv, stdout)
+	s, db, err := loadAndOpen(ctx, *config, *dsn, getenv, stdout)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = db.Close() }()
+	o.byConversation = map[string]bool{}
+	for _, r := range s.rules {
+		o.byConversation[r.Name] = r.Unit == sampling.UnitConversation
+	}
 	verdicts, err := o.verdicts(ctx, db)
 	if err != nil {
 		return err
@@ -136,14 +143,14 @@ func (o *gateOptions) decide(w io.Writer, verdicts []record.Verdict) error {
 // print shows one rate. The interval is two-sided; its lower end at 2c-1 is the
 // bound at the one-sided confidence c.
 func (o *gateOptions) print(w io.Writer, what string, verdicts []record.Verdict) quality.Rate {
-	sample, others := quality.Observations(verdicts)
+	sample, others := quality.ObservationsBy(verdicts, o.cluster)
 	twoSided := 0.95
 	if o.confidence > 0 {
 		twoSided = max(2*o.confidence-1, 1e-9)
 	}
 	r := quality.Weighted(sample, twoSided)
-	fmt.Fprintf(w, "%s: pass rate %v (%.3g %% interval %v to %v), %d conclusive verdicts of %d traces, effective size %.1f",
-		what, r.Rate, 100*twoSided, r.Low, r.High, r.N, r.Clusters, r.Effective)
+	fmt.Fprintf(w, "%s: pass rate %v (%.3g %% interval %v to %v), %d conclusive verdicts of %d %s, effective size %.1f",
+		what, r.Rate, 100*twoSided, r.Low, r.High, r.N, r.Clusters, o.clusters(verdicts), r.Effective)
 	if total := len(verdicts); total > 0 {
 		for _, outcome := range sortedNames(others) {
 			fmt.Fprintf(w, "; %d %s (%.1f %%)", others[outcome], strings.ReplaceAll(outcome, "_", " "), 100*float64(others[outcome])/float64(total))
@@ -151,6 +158,23 @@ func (o *gateOptions) print(w io.Writer, what string, verdicts []record.Verdict)
 	}
 	fmt.Fprintln(w)
 	return r
+}
+
+// cluster is what got into the sample together with a verdict: its trace, or its
+// conversation where the rule draws by conversation.
+func (o *gateOptions) cluster(v record.Verdict) string {
+	if o.byConversation[v.Rule] {
+		return quality.ByConversation(v)
+	}
+	return quality.ByTrace(v)
+}
+
+// clusters names what the verdicts were drawn by.
+func (o *gateOptions) clusters(verdicts []record.Verdict) string {
+	if slices.ContainsFunc(verdicts, func(v record.Verdict) bool { return o.byConversation[v.Rule] }) {
+		return "conversations or traces"
+	}
+	return "traces"
 }
 
 func configurations(verdicts []record.Verdict) int {

@@ -104,6 +104,27 @@ func TestRule61Gate(t *testing.T) {
 	contains(t, got, "criterion amount: pass rate 0.000", "rubric support: pass rate 0.4", "1 not applicable")
 }
 
+// Turns of a conversation that a rule draws as a whole are one observation.
+func TestGateCountsConversations(t *testing.T) {
+	dsn := storetest.DSN(t)
+	db := openTestStore(t, dsn)
+	file := write(t, strings.Replace(settingsText, "rate: 1}", "rate: 1}\n  - {name: talks, rubric: support, rate: 0.5, unit: conversation}", 1))
+	var list []record.Verdict
+	for i := range 40 {
+		v := verdictOf(i, "apology", record.OutcomePass, 0.5)
+		v.ConversationID, v.Rule = fmt.Sprint("c", i/10), "talks"
+		list = append(list, v)
+	}
+	if err := db.WriteVerdicts(t.Context(), nil, list); err != nil {
+		t.Fatal(err)
+	}
+	got, err := printed(t, env("DOCKET_STORE", dsn), "gate", "--config", file, "--rubric", "support")
+	if err != nil {
+		t.Fatal(err)
+	}
+	contains(t, got, "40 conclusive verdicts of 4 conversations or traces, effective size 4.0")
+}
+
 func TestGateWithoutAStore(t *testing.T) {
 	_, err := printed(t, env("DOCKET_STORE", "http://127.0.0.1:1/none"), "gate", "--rubric", "r")
 	if err == nil || !strings.Contains(err.Error(), "store.dsn (DOCKET_STORE)") {

@@ -121,7 +121,7 @@ func TestExample(t *testing.T) {
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
-	if !strings.Contains(out.String(), "ok: 3 rubrics, 3 rules") {
+	if !strings.Contains(out.String(), "ok: 3 rubrics, 4 rules") {
 		t.Errorf("evaluator check said:\n%s", out.String())
 	}
 }

@@ -79,20 +79,38 @@ func Wilson(p, n, confidence float64) (low, high float64) {
 	return max(centre-half, 0), min(centre+half, 1)
 }
 
+// ByTrace is the cluster of a verdict that was drawn by trace or alone.
+func ByTrace(v record.Verdict) string {
+	if v.TraceID == "" {
+		return v.InferenceID
+	}
+	return v.TraceID
+}
+
+// ByConversation is the cluster of a verdict that was drawn with its whole
+// conversation: its turns got into the sample together.
+func ByConversation(v record.Verdict) string {
+	if v.ConversationID == "" {
+		return ByTrace(v)
+	}
+	return "conversation " + v.Project + "/" + v.ConversationID
+}
+
 // Observations turns verdicts into a sample: the conclusive ones, each with its
 // trace as cluster. The others are counted by outcome.
 func Observations(verdicts []record.Verdict) (sample []Observation, others map[string]int) {
+	return ObservationsBy(verdicts, ByTrace)
+}
+
+// ObservationsBy is Observations with other clusters.
+func ObservationsBy(verdicts []record.Verdict, cluster func(record.Verdict) string) (sample []Observation, others map[string]int) {
 	others = map[string]int{}
 	for _, v := range verdicts {
 		if v.Outcome != record.OutcomePass && v.Outcome != record.OutcomeFail {
 			others[v.Outcome]++
 			continue
 		}
-		cluster := v.TraceID
-		if cluster == "" {
-			cluster = v.InferenceID
-		}
-		sample = append(sample, Observation{Pass: v.Outcome == record.OutcomePass, InclusionP: v.InclusionP, Cluster: cluster})
+		sample = append(sample, Observation{Pass: v.Outcome == record.OutcomePass, InclusionP: v.InclusionP, Cluster: cluster(v)})
 	}
 	return sample, others
 }

@@ -119,17 +119,27 @@ func (s *server) callRows(c *gin.Context, rows []record.Inference) ([]callRow, e
 	return out, nil
 }
 
-// maxVerdicts is how many verdicts one page of inferences can show.
-const maxVerdicts = 20_000
+// maxVerdicts is how many rows the store returns at a time.
+const maxVerdicts = 10_000
 
+// verdictsOf returns all verdicts of the inferences on a page, in the order in
+// which they are shown.
 func (s *server) verdictsOf(c *gin.Context, ids []string) (map[string][]record.Verdict, error) {
-	rows, err := s.opts.Store.Verdicts(c, record.VerdictFilter{InferenceIDs: ids, Limit: maxVerdicts})
-	if err != nil {
-		return nil, err
-	}
 	out := make(map[string][]record.Verdict)
-	for _, v := range rows {
-		out[v.InferenceID] = append(out[v.InferenceID], v)
+	f := record.VerdictFilter{InferenceIDs: ids, Limit: maxVerdicts}
+	for {
+		rows, err := s.opts.Store.Verdicts(c, f)
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range rows {
+			out[v.InferenceID] = append(out[v.InferenceID], v)
+		}
+		if len(rows) < maxVerdicts {
+			break
+		}
+		last := rows[len(rows)-1]
+		f.Before = record.Cursor{Time: last.Time, ID: last.ID}
 	}
 	for id, v := range out {
 		out[id] = byCriterion(v)

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -62,7 +63,11 @@ func (f *fakeStore) InferenceMessages(context.Context, []string) (map[string]rec
 
 func (f *fakeStore) Verdicts(_ context.Context, filter record.VerdictFilter) ([]record.Verdict, error) {
 	f.verdictFilter = filter
-	return f.verdicts[:min(len(f.verdicts), filter.Limit)], f.err
+	rows := f.verdicts
+	if i := slices.IndexFunc(rows, func(v record.Verdict) bool { return v.ID == filter.Before.ID }); i >= 0 {
+		rows = rows[i+1:]
+	}
+	return rows[:min(len(rows), filter.Limit)], f.err
 }
 
 func (f *fakeStore) Ping(context.Context) error { return f.err }
@@ -196,6 +201,19 @@ func TestInferenceShowsEverything(t *testing.T) {
 	}
 	if diff := cmp.Diff(wantLines, lines); diff != "" {
 		t.Errorf("verdicts in the order of the criteria (-want +got):\n%s", diff)
+	}
+}
+
+// However many verdicts the calls of a page have, none is missing.
+func TestListShowsEveryVerdict(t *testing.T) {
+	store := conversation()
+	store.verdicts = nil
+	for i := range 10_001 {
+		store.verdicts = append(store.verdicts, record.Verdict{ID: id(i), InferenceID: id(2), Criterion: fmt.Sprintf("criterion-%05d", i), Outcome: "pass"})
+	}
+	_, page := get(t, serve(t, query.DefaultConfig(), store), "/calls")
+	if !strings.Contains(page, "criterion-10000") || !strings.Contains(page, "criterion-00000") {
+		t.Error("a verdict is missing")
 	}
 }
 
