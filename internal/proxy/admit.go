@@ -24,6 +24,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, rt *route, t targ
 		code, message = "wrong_key", "this proxy does not know the key: it asks for one of its own, in Docket-Key or where you send the key of the API"
 	}
 	s.metrics.refused.WithLabelValues(code).Inc()
+	skipBody(w, r)
 	shape := ""
 	if rt != nil {
 		shape = shapeOf(rt.config.API, t.path)

@@ -23,6 +23,7 @@ func (s *Server) newRouter() *gin.Engine {
 	message := "no upstream is set for this path; there are: " + strings.Join(prefixes, ", ")
 	e.NoRoute(func(c *gin.Context) {
 		s.metrics.refused.WithLabelValues("unknown_path").Inc()
+		skipBody(c.Writer, c.Request)
 		problem{http.StatusNotFound, "unknown_path", message}.write(c.Writer)
 		c.Abort()
 	})

@@ -98,6 +98,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	if p, refused := s.refuses(r); refused {
 		s.metrics.refused.WithLabelValues(p.code).Inc()
+		skipBody(w, r)
 		p.write(w)
 		return
 	}

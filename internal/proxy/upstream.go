@@ -18,7 +18,7 @@ type Upstream struct {
 	Preset   string `yaml:"preset" doc:"a known API, which fills what is not set: see the table of presets"`
 	Prefix   string `yaml:"prefix" doc:"path prefix of its calls; it is replaced by the path of base_url"`
 	BaseURL  string `yaml:"base_url" doc:"http or https URL; without a path, a version at the end of the prefix (v1) is kept"`
-	API      string `yaml:"api" doc:"what it speaks where the path does not tell, and how it takes its key: openai, azure, anthropic, gemini, ollama"`
+	API      string `yaml:"api" doc:"family of its API: openai, azure, anthropic, gemini, ollama; it tells how the key is sent, and what the path of a call leaves open"`
 	Provider string `yaml:"provider" doc:"gen_ai.provider.name; empty to tell from the API"`
 	Capture  string `yaml:"capture" doc:"full, metadata or off; empty for capture.level"`
 
