@@ -49,7 +49,7 @@ func (o *output) String() string {
 // await polls until f says true.
 func await(t *testing.T, what string, f func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !f(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); !f(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain for %s", what)
 		}
@@ -57,7 +57,7 @@ func await(t *testing.T, what string, f func() bool) {
 }
 
 func env(pairs ...string) func(string) string {
-	m := map[string]string{}
+	m := map[string]string{"DOCKET_STORE_QUERY_TIMEOUT": "2m"} // a busy machine takes its time
 	for i := 0; i+1 < len(pairs); i += 2 {
 		m[pairs[i]] = pairs[i+1]
 	}

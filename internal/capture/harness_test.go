@@ -126,7 +126,7 @@ func play(t *testing.T, r *capture.Recorder, c call) (*capture.Exchange, []byte)
 func newRecorder(t *testing.T, s capture.Spool, change func(*capture.Config, *capture.Options)) *capture.Recorder {
 	t.Helper()
 	cfg := capture.DefaultConfig()
-	opts := capture.Options{Spool: s, Instance: "proxy-1", MaxWait: time.Second}
+	opts := capture.Options{Spool: s, Instance: "proxy-1", MaxWait: time.Minute}
 	if change != nil {
 		change(&cfg, &opts)
 	}

@@ -109,7 +109,7 @@ func options(t testing.TB, database string) *clickhouse.Options {
 		Protocol:    clickhouse.HTTP,
 		Addr:        []string{addr(t)},
 		Auth:        clickhouse.Auth{Database: database, Username: "default", Password: password},
-		DialTimeout: 10 * time.Second,
+		DialTimeout: time.Minute,
 	}
 }
 

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { storetest.Main(m) }
 func open(t testing.TB, change ...func(*store.Config)) (*store.Store, string) {
 	t.Helper()
 	cfg := store.DefaultConfig()
-	cfg.DSN = storetest.DSN(t)
+	cfg.DSN, cfg.QueryTimeout = storetest.DSN(t), 2*time.Minute // of a busy machine
 	for _, f := range change {
 		f(&cfg)
 	}
