@@ -45,7 +45,6 @@
 //
 // # Limits
 //
-// Values in words, in pictures and sound, with other characters between, in
-// base64 over several lines, and rows of digits that may as well be ids, are not
-// found.
+// Values in words, in pictures and sound, with other characters between, and
+// rows of digits that may as well be ids, are not found.
 package redact

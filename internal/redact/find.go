@@ -16,6 +16,7 @@ const maxNesting = 4
 const (
 	minValue  = 3  // nothing shorter is looked at
 	minBase64 = 16 // characters
+	maxTries  = 16 // places at which a row of base64 may begin
 )
 
 // match is a stretch of a text that a rule finds, and what replaces it.
@@ -49,6 +50,9 @@ func (f *Filter) find(s string, depth int, at []places) []match {
 		}
 		if hasQuoted(s) {
 			found = f.through(urlView(s), depth+1, found)
+		}
+		if strings.IndexByte(s, '&') >= 0 {
+			found = f.through(htmlView(s), depth+1, found)
 		}
 		found = f.findBase64(s, depth, found)
 	}
@@ -189,23 +193,45 @@ func (f *Filter) findBase64(s string, depth int, found []match) []match {
 			continue
 		}
 		start := i
-		for i < len(s) && isBase64(s[i]) {
-			i++
-		}
+		i = base64End(s, start)
 		if i-start < minBase64 {
 			continue
 		}
-		text, ok := base64Text(s[start:i])
-		if !ok {
-			continue
-		}
 		end := i + len(s[i:]) - len(strings.TrimLeft(s[i:], "="))
-		if inner := f.find(text, depth+1, nil); len(inner) > 0 {
-			found = append(found, match{start, end, inner[0].rule, inner[0].text})
+		for tries := 0; tries < maxTries && i-start >= minBase64; tries++ {
+			if text, ok := base64Text(s[start:i]); ok {
+				if inner := f.find(text, depth+1, nil); len(inner) > 0 {
+					found = append(found, match{start, end, inner[0].rule, inner[0].text})
+				}
+				break
+			}
+			n := strings.IndexByte(s[start:i], '/') // it may stand behind the path of an address
+			if n < 0 {
+				break
+			}
+			start += n + 1
 		}
 		i = end
 	}
 	return found
+}
+
+// wrapped is the least length of a line of base64 that goes on in the next one.
+const wrapped = 60
+
+// base64End returns where a row ends, over lines of the same kind.
+func base64End(s string, i int) int {
+	for {
+		start := i
+		for i < len(s) && isBase64(s[i]) {
+			i++
+		}
+		_, next := lineAt(s, i)
+		if i-start < wrapped || (i-start)%4 != 0 || i == len(s) || s[i] != '\n' && s[i] != '\r' || next == len(s) || !isBase64(s[next]) {
+			return i
+		}
+		i = next
+	}
 }
 
 func isBase64(b byte) bool {
@@ -215,6 +241,9 @@ func isBase64(b byte) bool {
 // base64Text decodes a row of base64 if what it holds is text. The first bytes
 // tell: most are words, ids or pictures.
 func base64Text(s string) (string, bool) {
+	if strings.ContainsAny(s, "\r\n") {
+		s = strings.NewReplacer("\r", "", "\n", "").Replace(s)
+	}
 	encoding := base64.RawStdEncoding
 	if strings.ContainsAny(s, "-_") {
 		encoding = base64.RawURLEncoding

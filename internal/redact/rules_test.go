@@ -57,8 +57,12 @@ func TestText(t *testing.T) {
 		`https://x.example/?to=ann%40example.com&n`: `https://x.example/?to=[redacted:email]&n`,
 		"data YW5uQGV4YW1wbGUuY29tLCBub3c= end":     "data [redacted:email] end",
 		`[see ann@example.com`:                      `[see [redacted:email]`,
-		`{"a":"ann@example.com"} {"b":"10.0.0.1"}`:  `{"a":"[redacted:email]"} {"b":"[redacted:ip]"}`,
-		`{"a":"ann@example.com","b":"cut off`:       `{"a":"[redacted:email]","b":"cut off`,
+		`<a>ann&#64;example&period;com</a> & &x; &`: `<a>[redacted:email]</a> & &x; &`,
+		`{"a":"ann&#x40;example.com"}`:              `{"a":"[redacted:email]"}`,
+		"http://x.example/f/YW5uQGV4YW1wbGUuY29tLA": "http://x.example/f/[redacted:email]",
+		"TG9uZyBsaW5lcyBhcmUgd3JhcHBlZCBhZnRlciBzaXh0eSBjaGFyYWN0ZXJzIGFubkBleGFt\ncGxlLmNvbSwgbm93IQ==\nend": "[redacted:email]\nend",
+		`{"a":"ann@example.com"} {"b":"10.0.0.1"}`:                                                            `{"a":"[redacted:email]"} {"b":"[redacted:ip]"}`,
+		`{"a":"ann@example.com","b":"cut off`:                                                                 `{"a":"[redacted:email]","b":"cut off`,
 	} {
 		marks := redact.Marks{}
 		if got := f.Text(in, marks); got != want {

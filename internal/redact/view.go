@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"html"
 	"sort"
 	"strconv"
 	"strings"
@@ -164,6 +165,34 @@ func hasQuoted(s string) bool {
 		}
 		s = s[n+1:]
 	}
+}
+
+// maxEntity bounds the length of an entity: &CounterClockwiseContourIntegral;
+const maxEntity = 33
+
+// htmlView resolves the entities of HTML: &#64; and &commat;.
+func htmlView(s string) view {
+	var v viewer
+	for i := 0; i < len(s); {
+		n := strings.IndexByte(s[i:], '&')
+		if n < 0 {
+			n = len(s) - i
+		}
+		v.b.WriteString(s[i : i+n])
+		if i += n; i == len(s) {
+			break
+		}
+		size := strings.IndexByte(s[i:min(len(s), i+maxEntity)], ';') + 1
+		text := html.UnescapeString(s[i : i+max(size, 1)])
+		if size == 0 || text == s[i:i+size] {
+			v.b.WriteByte('&')
+			i++
+			continue
+		}
+		v.escape(text, i, i+size)
+		i += size
+	}
+	return v.done()
 }
 
 // quote writes a text so that it can stand in a JSON string.
