@@ -5,7 +5,7 @@ SHELL := /bin/sh
 BIN := bin
 TOOLS := $(CURDIR)/.cache/tools
 COMMANDS := docket proxy evaluator localclickhouse
-FUZZTIME ?= 2s
+FUZZTIME ?= 10000x
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
 ##@ Use
@@ -52,7 +52,7 @@ test-server: ## the store's tests against a ClickHouse server: make test-server 
 	DOCKET_TEST_STORE="$(DSN)" go test -count=1 -shuffle=on ./internal/store/...
 
 .PHONY: fuzz
-fuzz: ## every fuzz test for FUZZTIME (2s)
+fuzz: ## every fuzz test for FUZZTIME (10000x inputs, or a time: 1m)
 	@sh scripts/fuzz.sh $(FUZZTIME)
 
 .PHONY: torture
