@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -58,11 +57,7 @@ func talkative(t *testing.T, sentence string) *upstream {
 		if err != nil {
 			return
 		}
-		switch {
-		case strings.Contains(string(body), "quiet"):
-			answer(w, http.StatusOK, completion("chatcmpl-quiet", "stop", map[string]any{"role": "assistant", "content": "yes"}))
-			return
-		case strings.Contains(string(body), "fail"):
+		if strings.Contains(string(body), "fail") {
 			answer(w, http.StatusBadRequest, problem("invalid_request_error", sentence))
 			return
 		}
@@ -88,9 +83,6 @@ func confide(t *testing.T, r *rig, values []canary, word string) (traceID, reply
 	content, _ := json.Marshal(word + ": " + sentence) // a string
 	text := strings.ReplaceAll(string(content), "@", `\u0040`)
 	body := `{"model":"m","stream":true,"messages":[{"role":"user","content":` + text + `}],"metadata":{"account":"` + values[5].first + `"}}`
-	if word == "quiet" {
-		body, sentence = `{"model":"m","messages":[{"role":"user","content":"quiet?"}]}`, "nobody"
-	}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.base()+"/chat/completions", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +106,7 @@ func confide(t *testing.T, r *rig, values []canary, word string) (traceID, reply
 
 // TestPrivacy: what the rules name is in no table, on no page, in no span and in
 // no file; the client gets it unchanged. Files of the spool are searched when the
-// proxy has begun anew.
+// proxy has stopped.
 func TestPrivacy(t *testing.T) {
 	r, otlp, values := newRig(t), newCollector(t), private()
 	r.upstream = talkative(t, tell(values))
@@ -163,19 +155,5 @@ func TestPrivacy(t *testing.T) {
 	}
 	r.proxy.Stop()
 	search(t, values, "log of the proxy", r.proxy.Log())
-	r.startProxy()
-	confide(t, r, values, "quiet")
-	r.drained()
-	program.Await(t, "the old segments to go", time.Minute, func() bool { return segments(t, r) == 1 })
 	searchFiles(t, values, r.dir)
-}
-
-// segments counts the files of the spool with records in them.
-func segments(t *testing.T, r *rig) int {
-	t.Helper()
-	names, err := fs.Glob(os.DirFS(filepath.Join(r.dir, "spool")), "*.seg")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return len(names)
 }

@@ -241,8 +241,9 @@ func (s *Spool) loadIdentity() error {
 	return nil
 }
 
-// Close writes what is queued, forces it to disk and gives the folder free. A
-// blocked Reader returns ErrClosed. Close waits for a disk that stalls.
+// Close writes what is queued, forces it to disk and gives the folder free. What
+// is delivered does not stay in it. A blocked Reader returns ErrClosed. Close
+// waits for a disk that stalls.
 func (s *Spool) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -260,8 +261,15 @@ func (s *Spool) Close() error {
 	prepared := s.prepared
 	s.prepared = nil
 	s.sealed = append(s.sealed, sealed{file: s.active.file, end: s.active.offset})
+	delivered := ""
+	if s.deliveredLocked() {
+		delivered = s.active.seg.path
+	}
 	s.mu.Unlock()
 	err := s.closeSealed()
+	if delivered != "" {
+		err = errors.Join(err, os.Remove(delivered))
+	}
 	if prepared != nil {
 		err = errors.Join(err, prepared.file.Close(), os.Remove(prepared.seg.path))
 	}
