@@ -144,3 +144,25 @@ func TestHeadWaitsForItsBody(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// TestReleaseDoesNotWait: sending a head alone waits for no write that is under
+// way, since the timer of the exchange would stand still meanwhile.
+func TestReleaseDoesNotWait(t *testing.T) {
+	c, far := pair(t)
+	full := make(chan error, 1)
+	go func() {
+		_, err := c.Write(make([]byte, 64<<20)) // more than the sockets hold
+		full <- err
+	}()
+	if _, err := io.ReadFull(far, make([]byte, 1)); err != nil { // the write is under way
+		t.Fatal(err)
+	}
+	c.release()
+	select {
+	case err := <-full:
+		t.Fatalf("the write has ended already: %v", err)
+	default:
+	}
+	far.Close()
+	<-full
+}

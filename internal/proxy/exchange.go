@@ -283,6 +283,15 @@ type answerBody struct {
 	began bool
 }
 
+// Close does not wait for the request's body, as that of HTTP/2 does by itself:
+// the body may be waiting for the client, or for this exchange to end.
+func (b *answerBody) Close() error {
+	if b.x.trip.stream {
+		b.x.trip.giveUp()
+	}
+	return b.ReadCloser.Close()
+}
+
 // Read moves the watch on. Before an error is returned, what the client has not
 // been sent is flushed: the error cuts its connection.
 func (b *answerBody) Read(p []byte) (int, error) {
