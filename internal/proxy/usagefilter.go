@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-const maxUsageHeld = 64 << 10 // no usage event is longer
+const maxUsageHeld = 16 << 10 // no usage event is longer
 
 // usageFilter passes an event stream on without the events that hold nothing but
 // usage: those with an empty list of choices. It holds lines back only as long as

@@ -226,8 +226,11 @@ func base64End(s string, i int) int {
 		for i < len(s) && isBase64(s[i]) {
 			i++
 		}
+		if i-start < wrapped || (i-start)%4 != 0 || i == len(s) || s[i] != '\n' && s[i] != '\r' {
+			return i
+		}
 		_, next := lineAt(s, i)
-		if i-start < wrapped || (i-start)%4 != 0 || i == len(s) || s[i] != '\n' && s[i] != '\r' || next == len(s) || !isBase64(s[next]) {
+		if next == len(s) || !isBase64(s[next]) {
 			return i
 		}
 		i = next
