@@ -14,6 +14,8 @@ import (
 	"docket/internal/judge"
 	"docket/internal/judge/judgetest"
 	"docket/internal/record"
+
+	"docket/e2e/program"
 )
 
 // TestFakeConforms runs the public conformance suite of System One, which tries
@@ -29,7 +31,7 @@ func TestFakeConforms(t *testing.T) {
 			if key != "" {
 				argv = append(argv, "--key", key)
 			}
-			out := run(t, nil, "", argv...)
+			out := string(program.Run(t, nil, "", argv...))
 			checkReport(t, file, key != "", out)
 		})
 	}
@@ -64,7 +66,7 @@ func checkReport(t *testing.T, file string, keyed bool, shown string) {
 // suite is the conformance suite's command.
 func suite(t *testing.T) string {
 	t.Helper()
-	return existing(t, filepath.Join(filepath.Dir(python(t)), "jevcompat"), ".venv/bin/pip install --no-deps -r e2e/judge/requirements.txt")
+	return program.Existing(t, filepath.Join(filepath.Dir(python(t)), "jevcompat"), ".venv/bin/pip install --no-deps -r e2e/judge/requirements.txt")
 }
 
 // TestClientAgainstReference asks the suite's reference server, clean and with
@@ -113,7 +115,7 @@ func TestClientAgainstReference(t *testing.T) {
 func startReferences(t *testing.T) map[string]string {
 	t.Helper()
 	cmd := exec.Command(python(t), script(t, filepath.Join("python", "mocks.py")))
-	cmd.Env, cmd.Stderr = cleanEnviron(), os.Stderr
+	cmd.Env, cmd.Stderr = program.CleanEnviron(), os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

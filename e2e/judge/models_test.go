@@ -12,12 +12,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"docket/e2e/program"
 )
 
 // startDecider starts the decision model, and returns its base URL.
 func startDecider(t *testing.T) string {
 	t.Helper()
-	addr := freeAddr(t)
+	addr := program.FreeAddr(t)
 	_, port, _ := net.SplitHostPort(addr)
 	start(t, addr, t.TempDir(), nil, []string{
 		filepath.Join(filepath.Dir(python(t)), "sparrow-decider"), "--model", deciderModel, "serve", "--port", port,
@@ -34,7 +36,7 @@ const (
 // startTalker starts the chat model, and returns its base URL.
 func startTalker(t *testing.T) string {
 	t.Helper()
-	addr := freeAddr(t)
+	addr := program.FreeAddr(t)
 	_, port, _ := net.SplitHostPort(addr)
 	start(t, addr, t.TempDir(), nil, []string{
 		python(t), script(t, filepath.Join("python", "llama_server.py")),

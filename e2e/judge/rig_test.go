@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"docket/e2e/program"
 )
 
 // rig is an installation in one folder, with an upstream whose replies are
@@ -28,7 +30,7 @@ type rig struct {
 func startRig(t *testing.T, settings string, replies map[string]string) *rig {
 	t.Helper()
 	dir := t.TempDir()
-	r := &rig{t: t, replies: replies, engineAddr: freeAddr(t), proxyAddr: freeAddr(t), apiAddr: freeAddr(t)}
+	r := &rig{t: t, replies: replies, engineAddr: program.FreeAddr(t), proxyAddr: program.FreeAddr(t), apiAddr: program.FreeAddr(t)}
 	write := func(name, content string) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
@@ -41,7 +43,7 @@ func startRig(t *testing.T, settings string, replies map[string]string) *rig {
 
 	env := []string{"DOCKET_STORE=http://default:e2e-password@" + r.engineAddr + "/docket"}
 	start(t, r.engineAddr, dir, nil, []string{
-		built(t, "localclickhouse"), "--listen", r.engineAddr, "--lib", library(t),
+		built(t, "localclickhouse"), "--listen", r.engineAddr, "--lib", program.Library(t, "../.."),
 		"--data", filepath.Join(dir, "clickhouse"), "--password-file", filepath.Join(dir, "password"),
 	})
 	start(t, r.proxyAddr, dir, env, []string{
@@ -134,7 +136,7 @@ type call struct {
 func (r *rig) judged(calls, verdicts int) []call {
 	r.t.Helper()
 	var out []call
-	await(r.t, fmt.Sprintf("%d calls with %d verdicts each", calls, verdicts), 15*time.Minute, func() bool {
+	program.Await(r.t, fmt.Sprintf("%d calls with %d verdicts each", calls, verdicts), 3*time.Minute, func() bool {
 		var list struct {
 			Inferences []struct {
 				ID string `json:"id"`

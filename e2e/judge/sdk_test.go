@@ -15,6 +15,8 @@ import (
 	"docket/internal/judge"
 	"docket/internal/judge/judgetest"
 	"docket/internal/record"
+
+	"docket/e2e/program"
 )
 
 // sent is one request of the judge, from the reviewed files of its own tests.
@@ -89,7 +91,7 @@ type sdk struct {
 func scripted(t *testing.T, env []string, stdin string, argv ...string) []got {
 	t.Helper()
 	var out []got
-	decode(t, []byte(run(t, env, stdin, argv...)), &out)
+	decode(t, program.Run(t, env, stdin, argv...), &out)
 	return out
 }
 

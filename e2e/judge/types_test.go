@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"docket/internal/judge/judgetest"
+
+	"docket/e2e/program"
 )
 
 // TestRequestsHaveTheLibrariesTypes holds every request of both decision
@@ -48,14 +50,14 @@ import type { Decision, DecisionCreateParams } from "openai/resources/decisions"
 		fmt.Fprintf(&src, "// @ts-expect-error\nexport const v%d: %s;\n", n, wrong)
 	}
 	dir := t.TempDir()
-	if err := os.Symlink(existing(t, "node_modules", "(cd e2e/judge && npm ci)"), filepath.Join(dir, "node_modules")); err != nil {
+	if err := os.Symlink(program.Existing(t, "node_modules", "(cd e2e/judge && npm ci)"), filepath.Join(dir, "node_modules")); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(dir, "requests.mts")
 	if err := os.WriteFile(file, []byte(src.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	run(t, nil, "", "node", filepath.Join(dir, "node_modules", "typescript", "bin", "tsc"),
+	program.Run(t, nil, "", "node", filepath.Join(dir, "node_modules", "typescript", "bin", "tsc"),
 		"--noEmit", "--strict", "--skipLibCheck", "--module", "nodenext", "--target", "es2022", file)
 }
 

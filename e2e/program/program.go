@@ -76,7 +76,7 @@ func CleanEnviron() []string {
 	var out []string
 	for _, e := range os.Environ() {
 		ours := false
-		for _, prefix := range []string{"DOCKET_", "OTEL_", "OPENAI_", "ANTHROPIC_", "OLLAMA_", "GOOGLE_", "GEMINI_", "LANGCHAIN_", "LANGSMITH_"} {
+		for _, prefix := range []string{"DOCKET_", "OTEL_", "OPENAI_", "ANTHROPIC_", "OLLAMA_", "GOOGLE_", "GEMINI_", "LANGCHAIN_", "LANGSMITH_", "TYPESAFE_"} {
 			ours = ours || strings.HasPrefix(e, prefix)
 		}
 		if !ours {

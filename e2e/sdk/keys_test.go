@@ -84,7 +84,7 @@ func TestKeysOfLibraries(t *testing.T) {
 		out := map[string]string{}
 		for _, argv := range [][]string{python(t), node(t)} {
 			argv = append(argv[:len(argv)-1], filepath.Join(filepath.Dir(argv[len(argv)-1]), "keys"+filepath.Ext(argv[len(argv)-1])), key, "http://"+addr)
-			if err := json.Unmarshal(execute(t, nil, nil, argv...), &out); err != nil {
+			if err := json.Unmarshal(program.Run(t, nil, "", argv...), &out); err != nil {
 				t.Fatal(err)
 			}
 		}

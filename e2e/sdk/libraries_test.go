@@ -1,18 +1,14 @@
 package sdk
 
 import (
-	"bytes"
-	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"docket/e2e/program"
 )
@@ -137,26 +133,11 @@ func (l language) run(t *testing.T, env []string) []outcome {
 		t.Fatal(err)
 	}
 	var out []outcome
-	if err := json.Unmarshal(execute(t, env, input, l.argv(t)...), &out); err != nil {
+	if err := json.Unmarshal(program.Run(t, env, string(input), l.argv(t)...), &out); err != nil {
 		t.Fatal(err)
 	}
 	if len(out) != len(list) {
 		t.Fatalf("%d of %d scenarios came back", len(out), len(list))
 	}
 	return out
-}
-
-// execute runs a program to its end and returns what it printed.
-func execute(t *testing.T, env []string, stdin []byte, argv ...string) []byte {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Env = append(program.CleanEnviron(), env...)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("%s: %v\n%s", strings.Join(argv, " "), err, stderr.String())
-	}
-	return stdout.Bytes()
 }

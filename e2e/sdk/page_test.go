@@ -24,7 +24,7 @@ func checkPage(t *testing.T, r *rig, all []outcome) {
 		}
 	}
 	var pages [][]string
-	if err := json.Unmarshal(execute(t, nil, nil, argv...), &pages); err != nil {
+	if err := json.Unmarshal(program.Run(t, nil, "", argv...), &pages); err != nil {
 		t.Fatal(err)
 	}
 	if len(pages) != 3 {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"docket/e2e/program"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -30,7 +32,7 @@ func checkReadme(t *testing.T, r *rig) {
 		"python": {[]string{python(t)[0], "-"}, strings.Repeat(reply, 3)},
 		"js":     {[]string{"node", "--input-type=module", "-"}, reply},
 	} {
-		got := string(execute(t, env, []byte(strings.Join(blocks(part, language), "\n")), run.argv...))
+		got := string(program.Run(t, env, strings.Join(blocks(part, language), "\n"), run.argv...))
 		if diff := cmp.Diff(run.want, got); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", language, diff)
 		}

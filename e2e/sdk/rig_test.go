@@ -89,7 +89,7 @@ func (r *rig) bases(direct bool) []string {
 // drained waits until the proxy has stored all that ended.
 func (r *rig) drained(t *testing.T) {
 	t.Helper()
-	program.Await(t, "an empty backlog", 2*time.Minute, func() bool {
+	program.Await(t, "an empty backlog", time.Minute, func() bool {
 		body, err := fetch("http://" + r.opsAddr + "/metrics")
 		return err == nil && strings.Contains(body, "\ndocket_capture_backlog_records 0\n")
 	})
