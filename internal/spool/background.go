@@ -98,12 +98,18 @@ func (s *Spool) checkFree() {
 }
 
 // prepare is the preparer goroutine: it makes the next segment when the active
-// one is half full, so that the writer need not wait for it.
+// one is half full, or old, so that the writer need not wait for it.
 func (s *Spool) prepare() {
+	age := time.NewTicker(s.cfg.SegmentAge)
+	defer age.Stop()
 	for {
 		select {
 		case <-s.low:
 			s.prepareNext()
+		case <-age.C:
+			if s.age() {
+				s.prepareNext()
+			}
 		case <-s.stop:
 			return
 		}

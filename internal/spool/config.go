@@ -20,6 +20,7 @@ const maxSegment = record.GiB
 type Config struct {
 	Dir             string          `yaml:"dir" doc:"folder of the spool; one process owns it"`
 	SegmentBytes    record.ByteSize `yaml:"segment_bytes" doc:"size of one segment file, and so of the largest record"`
+	SegmentAge      time.Duration   `yaml:"segment_age" doc:"how long a segment with delivered records goes on being written; it is deleted within twice that time"`
 	MaxBytes        record.ByteSize `yaml:"max_bytes" doc:"most bytes of segments kept on disk, at least six segments; beyond it records are dropped and counted"`
 	MinFree         record.ByteSize `yaml:"min_free" doc:"free disk space below which records are dropped and counted; 0 turns the check off"`
 	MaxWait         time.Duration   `yaml:"max_wait" doc:"longest wait of a call for one append; after it the call goes on and the record is at risk"`
@@ -34,6 +35,7 @@ func DefaultConfig() Config {
 	return Config{
 		Dir:             "data/spool",
 		SegmentBytes:    64 * record.MiB,
+		SegmentAge:      5 * time.Minute,
 		MaxBytes:        4 * record.GiB,
 		MinFree:         256 * record.MiB,
 		MaxWait:         20 * time.Millisecond,
@@ -51,6 +53,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("dir: %q: name a folder", c.Dir)
 	case c.SegmentBytes < 64*record.KiB || c.SegmentBytes > maxSegment:
 		return fmt.Errorf("segment_bytes: %v: from 64KiB to %v", c.SegmentBytes, maxSegment)
+	case c.SegmentAge < time.Second || c.SegmentAge > 30*24*time.Hour:
+		return fmt.Errorf("segment_age: %v: from 1s to 720h", c.SegmentAge)
 	case c.MaxBytes < 2*c.SegmentBytes:
 		return fmt.Errorf("max_bytes: %v: at least twice segment_bytes (%v), since whole segments are freed", c.MaxBytes, c.SegmentBytes)
 	case c.MinFree < 0:

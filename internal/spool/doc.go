@@ -22,7 +22,9 @@
 //
 // Linux and other Unix systems. One process owns a folder (flock). Records are
 // neither compressed nor encrypted; folders are 0700, files 0600. The largest
-// record is a segment. Room is freed by whole segments. After a failed write
+// record is a segment. Room is freed by whole segments: a delivered record is
+// gone when its segment is full or as old as segment_age, and all of it is
+// delivered. After a failed write
 // with sync: always a record may be there although its Append failed. Close
 // waits for a disk that stalls.
 //

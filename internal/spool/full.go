@@ -96,10 +96,7 @@ func (s *Spool) retireLocked() {
 		return
 	}
 	s.retiring = true
-	if s.idle {
-		s.idle = false
-		s.kick <- struct{}{} // has room: idle is set once per receive
-	}
+	s.kickLocked()
 }
 
 // deliveredLocked says whether the active segment has records, and none that is
@@ -109,16 +106,52 @@ func (s *Spool) deliveredLocked() bool {
 	return g.end > segmentHeader && s.keepFrom.Compare(record.Position{Segment: g.number, Offset: g.end}) >= 0
 }
 
-// retire does what retireLocked asked for. It is the writer's.
+// age is called once per segment_age. A segment that has records at one call is
+// old at the next, and the writer is asked to go on in another, so that what is
+// delivered does not stay on disk while traffic is low. It waits for delivery
+// to reach the segment: as long as the store is away, segments fill up. It
+// returns whether the next segment is to be made for that.
+func (s *Spool) age() (prepare bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g := s.segments[len(s.segments)-1]
+	switch {
+	case s.closed || g.end <= segmentHeader || s.acked.Segment < g.number:
+	case s.marked != g.number:
+		s.marked = g.number
+		prepare = s.prepared == nil && !s.preparing
+		s.preparing = s.preparing || prepare
+	default:
+		s.old = true
+		s.kickLocked()
+	}
+	return prepare
+}
+
+// kickLocked wakes the writer if it waits.
+func (s *Spool) kickLocked() {
+	if s.idle {
+		s.idle = false
+		s.kick <- struct{}{} // has room: idle is set once per receive
+	}
+}
+
+// retire does what retireLocked and age asked for. It is the writer's.
 func (s *Spool) retire() {
 	s.mu.Lock()
-	due := s.retiring && s.pending == nil && s.deliveredLocked()
-	s.retiring = false
+	delivered := s.retiring && s.pending == nil && s.deliveredLocked()
+	due := delivered || s.old && s.active.seg.number == s.marked
+	s.retiring, s.old = false, false
 	s.mu.Unlock()
 	if !due {
 		return
 	}
-	if err := s.rotate(); err != nil {
+	err := s.rotate()
+	switch {
+	case err != nil && !delivered:
+		s.opts.Log.Warn("spool: the next segment", "err", err)
+		return
+	case err != nil:
 		s.mu.Lock()
 		s.number++
 		s.sealed = append(s.sealed, sealed{file: s.active.file, end: s.active.offset})

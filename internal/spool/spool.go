@@ -97,6 +97,8 @@ type Spool struct {
 	ballast    bool          // its file is there
 	pressed    bool          // a write found no room
 	retiring   bool          // the writer is asked to give up the active segment
+	marked     uint64        // the segment that had delivered records a segment_age ago
+	old        bool          // the writer is asked to seal that one
 	acked      record.Position
 	keepFrom   record.Position
 	stats      counters
