@@ -82,7 +82,7 @@ func (s *Server) newExchange(w http.ResponseWriter, r *http.Request, rt *route, 
 	restoreExpect(r)
 	x.followClient()
 	x.writer = &responseWriter{ResponseWriter: w, request: r, onHead: x.head, onError: x.draining.more}
-	x.watch = &watch{limits: rt.config.Timeouts, idleName: "proxy.upstreams." + rt.name + ".timeouts.idle", expired: x.expire, release: x.releaseHead, flushHead: x.writer.flushHead, reading: x.waitingForClient, start: x.start}
+	x.watch = &watch{limits: rt.config.Timeouts, idleName: rt.idleName, expired: x.expire, release: x.releaseHead, flushHead: x.writer.flushHead, reading: x.waitingForClient, start: x.start}
 	x.record = s.recorder.Begin(capture.Begin{
 		Upstream: rt.name, API: rt.config.API, Provider: rt.config.Provider, Level: rt.config.Capture,
 		ServerAddress: rt.host, ServerPort: rt.port, Project: c.project, Key: c.key,

@@ -22,6 +22,7 @@ type route struct {
 	basePath  string // encoded, without a slash at its end
 	host      string
 	port      int
+	idleName  string // of the setting timeouts.idle
 	plain     string // path below which nothing is added to the query
 	forward   bool   // through an HTTP proxy that gets absolute targets
 	set       http.Header
@@ -63,7 +64,8 @@ func newRoute(name string, u Upstream, maxIdle int, pool *buffers) (*route, erro
 	preset, _ := presetNamed(u.Preset)
 	rt := &route{
 		name: name, config: u, base: base, basePath: basePath(base, u.Prefix), host: base.Hostname(),
-		plain: preset.Plain, set: http.Header{},
+		idleName: "proxy.upstreams." + name + ".timeouts.idle",
+		plain:    preset.Plain, set: http.Header{},
 	}
 	rt.port, _ = strconv.Atoi(cmp.Or(base.Port(), map[string]string{"http": "80", "https": "443"}[base.Scheme]))
 	rt.usage.on = u.InjectUsage
