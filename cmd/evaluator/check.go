@@ -33,7 +33,7 @@ func check(_ context.Context, args []string, getenv func(string) string, stdout 
 	if err != nil {
 		return err
 	}
-	if s.judge.Enabled() {
+	if s.canJudge() {
 		if _, err := judge.New(s.judge, s.rubrics, judge.Options{}); err != nil {
 			return err
 		}

@@ -199,7 +199,7 @@ func (s *settings) oneRubric(name string, criteria []judge.Criterion, options ju
 		return nil, "", fmt.Errorf("--rubric %q: want one of %s", name, cmp.Or(strings.Join(names, ", "), "none: the settings have no rubrics"))
 	}
 	j, err := judge.New(s.judge, map[string]judge.Rubric{name: rubric}, options)
-	if err != nil && !s.judge.Enabled() {
+	if err != nil && !s.canJudge() {
 		return nil, "", errors.New(s.judgingOff())
 	}
 	return j, name, err

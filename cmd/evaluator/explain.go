@@ -51,7 +51,7 @@ func explain(ctx context.Context, args []string, getenv func(string) string, std
 		return err
 	}
 	e := explainer{w: stdout, settings: s, detail: d, now: time.Now()}
-	if s.judge.Enabled() {
+	if s.canJudge() {
 		if e.judge, err = judge.New(s.judge, s.rubrics, judge.Options{Log: warnings(io.Discard)}); err != nil {
 			return err
 		}

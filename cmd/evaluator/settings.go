@@ -74,7 +74,7 @@ func (s *settings) validate() error {
 	names := slices.Sorted(maps.Keys(s.rubrics))
 	for _, name := range names {
 		check := judge.Rubric.ValidateAlone
-		if s.judge.Enabled() {
+		if s.canJudge() {
 			check = func(r judge.Rubric) error { return r.Validate(s.judge) }
 		}
 		if err := check(s.rubrics[name]); err != nil {
@@ -97,10 +97,24 @@ func (s *settings) validate() error {
 // Validate checks both parts.
 func (e evaluatorSection) Validate() error { return errors.Join(e.Config.Validate(), e.API.Validate()) }
 
+// canJudge says whether there is a judge, or none is needed, since programs check
+// all there is.
+func (s *settings) canJudge() bool {
+	if s.judge.Enabled() {
+		return true
+	}
+	for _, r := range s.rubrics {
+		if r.NeedsJudge() {
+			return false
+		}
+	}
+	return len(s.rubrics) > 0
+}
+
 // judgingOff says why nothing is judged and how to turn it on, or "" when it is on.
 func (s *settings) judgingOff() string {
 	switch {
-	case !s.judge.Enabled():
+	case !s.canJudge():
 		return "Judging is off, calls are only recorded: no judge is set. Set DOCKET_JUDGE_BACKEND, DOCKET_JUDGE_URL, DOCKET_JUDGE_MODEL and DOCKET_JUDGE_KEY, or write a judge section into docket.yaml, as docket.example.yaml shows."
 	case len(s.rules) == 0:
 		return "Judging is off, calls are only recorded: there are rubrics (" + strings.Join(slices.Sorted(maps.Keys(s.rubrics)), ", ") + ") but no rule that samples for them. Write a rules section into docket.yaml, as docket.example.yaml shows."

@@ -156,6 +156,10 @@ func asks(criteria []Criterion) bool {
 	return slices.ContainsFunc(criteria, func(c Criterion) bool { return c.Check == nil || c.AppliesWhen != "" })
 }
 
+// NeedsJudge says whether judging by the rubric takes a backend: some criterion
+// is no check.
+func (r Rubric) NeedsJudge() bool { return asks(r.Criteria) }
+
 // backendName is the rubric's judge: its own, the default, or the only one.
 func (r Rubric) backendName(cfg Config) (string, error) {
 	all := cfg.backends()
@@ -168,12 +172,12 @@ func (r Rubric) backendName(cfg Config) (string, error) {
 		for only := range all {
 			name = only
 		}
-	case !asks(r.Criteria):
+	case !r.NeedsJudge():
 		return ruleName, nil
 	default:
 		return "", fmt.Errorf("backend: missing, and judge.default_backend too: want one of %s", names(all))
 	}
-	if name == ruleName && !asks(r.Criteria) {
+	if name == ruleName && !r.NeedsJudge() {
 		return name, nil
 	}
 	if _, ok := all[name]; !ok {
