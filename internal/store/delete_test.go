@@ -331,3 +331,45 @@ func TestEveryTableIsDeletedFrom(t *testing.T) {
 		}
 	}
 }
+
+// Two people who got the same answer from a cache: what one of them says about
+// it is not the other's.
+func TestDeleteLeavesFeedbackOnTheSameAnswerOfAnother(t *testing.T) {
+	s, dsn := open(t)
+	at := now()
+	b := batch("t", 0, 2, at)
+	for i := range b.Inferences {
+		b.Inferences[i].UserID, b.Inferences[i].ResponseID = []string{"u", "w"}[i], "chatcmpl-cached"
+	}
+	write(t, s, b)
+	linked := said("of w", at, func(f *record.Feedback) { f.ResponseID, f.InferenceID, f.Linked = "chatcmpl-cached", id(1), true })
+	waiting := said("of nobody", at, func(f *record.Feedback) { f.ResponseID = "chatcmpl-cached" })
+	if err := s.WriteFeedback(t.Context(), []record.Feedback{linked, waiting}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Delete(t.Context(), record.Subject{User: "u"}, "tester"); err != nil {
+		t.Fatal(err)
+	}
+	if got := storetest.Exec(t, dsn, "SELECT feedback_id FROM feedback FINAL FORMAT TSVRaw"); got != "of w\n" {
+		t.Errorf("feedback that is left: %q", got)
+	}
+}
+
+// The server forgets the tokens of a part when it removes the empty part, which
+// it does some time after a deletion.
+func TestDeletedCallsDoNotComeBackWhenPartsAreGone(t *testing.T) {
+	s, dsn := open(t)
+	b := person{"dora-19b4", 0, 3}.batch("t", now())
+	write(t, s, b)
+	if _, err := s.Delete(t.Context(), record.Subject{User: "dora-19b4"}, "tester"); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []string{"inferences", "inference_bodies", "otel_traces", "otel_traces_trace_id_ts", "candidates"} {
+		storetest.Exec(t, dsn, "ALTER TABLE "+table+" DROP PARTITION ALL")
+	}
+	b.Resend = true
+	write(t, s, b)
+	if got := found(t, dsn, person{"dora-19b4", 0, 3}.traces(b)); len(got) > 0 {
+		t.Errorf("back again in %v", got)
+	}
+}

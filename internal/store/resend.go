@@ -23,7 +23,26 @@ type presence struct {
 // idChunk is how many ids go into one query; they travel in the URL.
 const idChunk = 500
 
-// present looks up which rows of a batch are stored, or were deleted.
+// stored looks up what of a batch is there, where the server's tokens do not
+// tell. It forgets them after a while, and those of a part at once when a
+// deletion has taken the last row of it.
+func (s *Store) stored(ctx context.Context, b record.Batch) (presence, error) {
+	if !b.Piece && !b.Resend {
+		return presence{}, nil
+	}
+	ids := slices.Concat(idsOf(b.Inferences, inferenceID), idsOf(b.Bodies, bodyID), inferencesOf(b.Spans))
+	gone, err := s.deleted(ctx, ids)
+	if err != nil || !b.Piece && len(gone) == 0 && time.Since(b.FirstSent) <= checkAfter {
+		return presence{}, err
+	}
+	p, err := s.present(ctx, b)
+	if err == nil {
+		p.addDeleted(b, gone)
+	}
+	return p, err
+}
+
+// present looks up which rows of a batch are stored.
 func (s *Store) present(ctx context.Context, b record.Batch) (p presence, err error) {
 	from, to := bounds(b.Inferences, func(r *record.Inference) time.Time { return r.Time })
 	if p.inferences, err = s.storedIDs(ctx, "inferences", idsOf(b.Inferences, inferenceID), from, to); err != nil {
@@ -35,18 +54,13 @@ func (s *Store) present(ctx context.Context, b record.Batch) (p presence, err er
 	}
 	from, to = bounds(b.Spans, func(r *record.Span) time.Time { return r.Time })
 	traces := idsOf(b.Spans, func(r *record.Span) string { return r.TraceID })
-	if p.spans, err = s.storedSpans(ctx, traces, from, to); err != nil {
-		return p, err
-	}
-	err = s.addDeleted(ctx, b, &p)
+	p.spans, err = s.storedSpans(ctx, traces, from, to)
 	return p, err
 }
 
 // addDeleted counts what was deleted since as stored, so that a resend does not
 // bring it back.
-func (s *Store) addDeleted(ctx context.Context, b record.Batch, p *presence) error {
-	ids := slices.Concat(idsOf(b.Inferences, inferenceID), idsOf(b.Bodies, bodyID), inferencesOf(b.Spans))
-	gone, err := s.deleted(ctx, ids)
+func (p *presence) addDeleted(b record.Batch, gone idSet) {
 	p.deleted = gone
 	for id := range gone {
 		p.inferences[id], p.bodies[id] = true, true
@@ -56,7 +70,6 @@ func (s *Store) addDeleted(ctx context.Context, b record.Batch, p *presence) err
 			p.spans[spanID(r)] = true
 		}
 	}
-	return err
 }
 
 // keep selects the rows that are not stored; nil when nobody looked.

@@ -35,7 +35,7 @@ func holders() []holder {
 		{"judge_calls", "ids", byID},
 		{"human_labels", "ids", byID},
 		{"calibration_answers", "ids", "case_id IN {ids:Array(String)}"},
-		{"feedback", "ids", byID + " OR response_id != '' AND response_id IN {responses:Array(String)} OR inference_id = '' AND trace_id IN {traces:Array(String)}"},
+		{"feedback", "ids", byID + " OR inference_id = '' AND (response_id IN {responses:Array(String)} OR trace_id IN {traces:Array(String)})"},
 		{"inference_bodies", "ids", byID},
 		{"inferences", "ids", byID},
 	}

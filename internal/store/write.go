@@ -28,12 +28,9 @@ func (s *Store) Write(ctx context.Context, b record.Batch) error {
 		return err
 	}
 	b = storableBatch(b)
-	var stored presence
-	if b.Piece || b.Resend && time.Since(b.FirstSent) > checkAfter {
-		var err error
-		if stored, err = s.present(ctx, b); err != nil {
-			return err
-		}
+	stored, err := s.stored(ctx, b)
+	if err != nil {
+		return err
 	}
 	if err := insert(ctx, s, bodies(), b.Token, b.Bodies, bodyID, keep(stored.bodies, bodyID)); err != nil {
 		return err
