@@ -41,7 +41,9 @@ func deleteSubject(ctx context.Context, args []string, getenv func(string) strin
 		return nil
 	}
 	d, err := db.Delete(ctx, sub, cmp.Or(*by, machineUser()))
-	printDeletion(stdout, "deleted", d)
+	if err == nil || len(d.Rows) > 0 {
+		printDeletion(stdout, "deleted", d)
+	}
 	if err == nil && len(d.Rows) > 0 {
 		fmt.Fprintf(stdout, "noted as deletion %s, without the name\n", d.ID)
 		fmt.Fprintln(stdout, "not reached: calls on their way in the spool of a proxy (delete again when they have arrived), rows in its quarantine, exports and backups, and what was sent over OTLP")
@@ -57,7 +59,7 @@ func printDeletion(w io.Writer, what string, d record.Deletion) {
 		fmt.Fprintf(w, "%s %d rows of %s\n", what, d.Rows[table], table)
 	}
 	if d.Shared > 0 {
-		fmt.Fprintf(w, "%d calls of other users in the same conversations stay, and may repeat what this user said; --conversation deletes a whole one\n", d.Shared)
+		fmt.Fprintf(w, "%d calls of other users, or of none, in the same conversations stay, and may repeat what this user said; --conversation deletes a whole one\n", d.Shared)
 	}
 }
 

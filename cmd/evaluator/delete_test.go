@@ -45,3 +45,13 @@ func TestDeleteVerb(t *testing.T) {
 		}
 	}
 }
+
+// A deletion that fails does not say that there is nothing.
+func TestDeleteThatFails(t *testing.T) {
+	var out output
+	settings := env("DOCKET_STORE", storetest.DSN(t), "DOCKET_STORE_AUTO_MIGRATE", "false") // no tables
+	err := run(t.Context(), []string{"delete", "--user", "ann"}, settings, &out)
+	if err == nil || strings.Contains(out.String(), "nothing is stored") {
+		t.Errorf("%v: %s", err, out.String())
+	}
+}

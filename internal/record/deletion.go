@@ -35,7 +35,8 @@ type Deletion struct {
 	Complete    bool              // nothing was left when it ended
 	Rows        map[string]uint64 // by table
 
-	// Shared counts calls of other users in the same conversations: they stay,
-	// and may repeat what the subject said. Not stored.
+	// Shared counts calls of other users, or of none, in conversations that the
+	// subject shares with others: they stay, and may repeat what the subject said.
+	// Not stored.
 	Shared uint64
 }

@@ -243,7 +243,7 @@ func TestDeleteAConversationOfOneProject(t *testing.T) {
 	b := batch("t", 0, 6, at)
 	for i := range b.Inferences {
 		b.Inferences[i].ConversationID = "c"
-		b.Inferences[i].UserID = []string{"u", "w"}[i%2]
+		b.Inferences[i].UserID = []string{"u", "w", "u", ""}[i%4]
 		if i >= 4 {
 			b.Inferences[i].Project = "other"
 		}

@@ -226,7 +226,7 @@ func (s *Store) sharedCalls(ctx context.Context, sub record.Subject) (n uint64, 
 	defer cancel()
 	err = s.conn.QueryRow(ctx, query, named("user", sub.User), named("project", sub.Project)).Scan(&n)
 	if err != nil {
-		return 0, fmt.Errorf("count the calls of others in the same conversations: %w", err)
+		return 0, fmt.Errorf("count the calls of others in the same conversations: %w", readError(err))
 	}
 	return n, nil
 }
