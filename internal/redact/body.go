@@ -48,16 +48,25 @@ func (f *Filter) Body(raw []byte, open bool, marks Marks) Body {
 		src = strings.ToValidUTF8(src, "\uFFFD")
 	}
 	b := &body{f: f, src: src, open: open}
-	if !b.read(string(raw)) {
+	var out Body
+	if !fenced(func() { out = b.redacted(raw) }) || out.Dropped {
 		marks.Undecoded()
+		return Body{Dropped: true, Changed: true}
+	}
+	b.e.count(marks)
+	return out
+}
+
+// redacted is the body with its edits made.
+func (b *body) redacted(raw []byte) Body {
+	if !b.read(string(raw)) {
 		return Body{Dropped: true, Changed: true}
 	}
 	b.finish()
 	if len(b.e) == 0 {
 		return Body{Bytes: raw}
 	}
-	b.e.count(marks)
-	return Body{Bytes: []byte(b.e.apply(src, 0)), Changed: true}
+	return Body{Bytes: []byte(b.e.apply(b.src, 0)), Changed: true}
 }
 
 // read goes through the body. It returns false when it is not understood.

@@ -247,6 +247,9 @@ func base64Text(s string) (string, bool) {
 	if strings.ContainsAny(s, "\r\n") {
 		s = strings.NewReplacer("\r", "", "\n", "").Replace(s)
 	}
+	if len(s) < minBase64 { // without its line ends
+		return "", false
+	}
 	encoding := base64.RawStdEncoding
 	if strings.ContainsAny(s, "-_") {
 		encoding = base64.RawURLEncoding

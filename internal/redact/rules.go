@@ -116,6 +116,15 @@ func (f *Filter) Text(s string, marks Marks) string {
 	if f == nil || len(f.patterns) == 0 {
 		return s
 	}
+	out := ""
+	if !fenced(func() { out = f.text(s, marks) }) {
+		marks.Undecoded()
+		return undecoded
+	}
+	return out
+}
+
+func (f *Filter) text(s string, marks Marks) string {
 	found := f.find(s, 0, nil)
 	if len(found) == 0 {
 		return s
@@ -139,6 +148,20 @@ func (f *Filter) Pieces(pieces []*string, marks Marks) bool {
 	if f == nil || len(f.patterns) == 0 {
 		return false
 	}
+	found := false
+	if fenced(func() { found = f.pieces(pieces, marks) }) {
+		return found
+	}
+	marks.Undecoded()
+	for i, p := range pieces {
+		if *p = ""; i == 0 {
+			*p = undecoded
+		}
+	}
+	return true
+}
+
+func (f *Filter) pieces(pieces []*string, marks Marks) bool {
 	var c channel
 	at := 0
 	for _, p := range pieces {
