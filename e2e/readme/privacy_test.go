@@ -29,7 +29,8 @@ func TestPrivacyExample(t *testing.T) {
 	}
 	c := capture.DefaultConfig()
 	getenv := func(name string) string { return map[string]string{"DOCKET_REDACT_KEY": "fake-key-of-tests-1"}[name] }
-	if err := config.Load(file, getenv, nil, map[string]any{"capture": &c}, nil); err != nil {
+	environ := []string{"DOCKET_REDACT_KEY=fake-key-of-tests-1"}
+	if err := config.Load(file, getenv, environ, map[string]any{"capture": &c}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Validate(); err != nil {

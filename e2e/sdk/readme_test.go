@@ -40,7 +40,7 @@ func checkReadme(t *testing.T, r *rig) {
 	checkReadmeSettings(t, part)
 	r.drained(t)
 	calls := r.summaries(t, url.Values{"conversation_id": {"first-steps"}})
-	calls = append(calls, r.summaries(t, url.Values{"model": {"claude-sonnet-4-5"}})...)
+	calls = append(calls, r.summaries(t, url.Values{"model": {"claude-sonnet-5"}})...)
 	for _, s := range r.summaries(t, url.Values{"model": {"gpt-4o-mini"}}) {
 		if !slices.Contains(calls, s) {
 			calls = append(calls, s)

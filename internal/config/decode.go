@@ -17,6 +17,7 @@ const maxDepth = 64
 type decoder struct {
 	file   string // "" while the environment is read
 	getenv func(string) string
+	named  map[string]bool // variables that the file names as {env: NAME}, in any section
 	errs   []error
 }
 

@@ -25,8 +25,9 @@
 //
 // The key a.b of section s is DOCKET_S_A_B. It sets scalars, and lists of
 // strings with commas between. Empty variables count as unset. DOCKET_<...>
-// variables that mean nothing are errors, except those that Kubernetes adds for
-// a service whose name begins with "docket".
+// variables that mean nothing are errors, except those that the file names as
+// {env: NAME}, and those that Kubernetes adds for a service whose name begins
+// with "docket".
 //
 // yaml's own decoder was not used for the sections: its strict mode names Go
 // types instead of keys, and cannot say what is allowed.

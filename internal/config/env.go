@@ -42,7 +42,7 @@ func (d *decoder) environment(environ []string, sections map[string]any, known [
 	}
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
-		if value == "" || !strings.HasPrefix(name, envPrefix) || settable[name] || unread(name, sections, known) {
+		if value == "" || !strings.HasPrefix(name, envPrefix) || settable[name] || d.named[name] || unread(name, sections, known) {
 			continue
 		}
 		d.unknown(&yaml.Node{Anchor: name}, "", "variable", slices.Collect(maps.Keys(settable)))

@@ -46,7 +46,7 @@ func File(named string, getenv func(string) string) string {
 // os.Environ does; it is used to find variables that mean nothing, and may be
 // nil.
 func Load(file string, getenv func(string) string, environ []string, sections map[string]any, known []string) error {
-	d := &decoder{file: file, getenv: getenv}
+	d := &decoder{file: file, getenv: getenv, named: map[string]bool{}}
 	if file != "" {
 		data, err := os.ReadFile(file)
 		if err != nil {
@@ -115,6 +115,7 @@ func (d *decoder) document(data []byte, sections map[string]any, known []string)
 		d.fail(root, "", "want sections, found %s", kindName(root))
 		return
 	}
+	d.references(root)
 	allowed := slices.Concat(slices.Collect(maps.Keys(sections)), known)
 	d.pairs(root, "", func(key, value *yaml.Node) {
 		target, ok := sections[key.Value]

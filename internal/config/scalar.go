@@ -139,3 +139,14 @@ func (d *decoder) reference(n *yaml.Node, path string) (string, bool) {
 		return "", false
 	}
 }
+
+// references notes the variables that the file names, also in sections that are
+// not read here: they mean something, whatever they are called.
+func (d *decoder) references(n *yaml.Node) {
+	if n.Kind == yaml.MappingNode && len(n.Content) == 2 && n.Content[0].Value == "env" {
+		d.named[n.Content[1].Value] = true
+	}
+	for _, child := range n.Content {
+		d.references(child)
+	}
+}
