@@ -8,6 +8,8 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"reflect"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 )
@@ -28,7 +30,7 @@ func (s *server) readJSON(c *gin.Context, what string, maxBytes int64, into any)
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(into); err != nil {
-		c.JSON(s.status(c, badRequest{fmt.Errorf("body: %w", err)}))
+		c.JSON(s.status(c, badRequest{bodyError(err)}))
 		return false
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
@@ -36,4 +38,24 @@ func (s *server) readJSON(c *gin.Context, what string, maxBytes int64, into any)
 		return false
 	}
 	return true
+}
+
+// bodyError says what is wrong with a body in the words of JSON: the decoder's
+// own name the types of this program.
+func bodyError(err error) error {
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case errors.Is(err, io.EOF):
+		return errors.New("body: empty: want a JSON object")
+	case !errors.As(err, &wrong):
+		return fmt.Errorf("body: %w", err)
+	case wrong.Field == "":
+		return fmt.Errorf("body: want a JSON object, found %s", wrong.Value)
+	case strings.HasPrefix(wrong.Value, "number "):
+		return fmt.Errorf("%s: %s is too large", wrong.Field, strings.TrimPrefix(wrong.Value, "number "))
+	case wrong.Type.Kind() == reflect.Float64:
+		return fmt.Errorf("%s: want a number, found %s", wrong.Field, wrong.Value)
+	default:
+		return fmt.Errorf("%s: want a text, found %s", wrong.Field, wrong.Value)
+	}
 }

@@ -65,7 +65,11 @@ func (r Rule) Validate(rubrics []string) error {
 		return fmt.Errorf("rule for rubric %q: name is missing", r.Rubric)
 	}
 	if !slices.Contains(rubrics, r.Rubric) {
-		return fail("rubric", fmt.Sprintf("%q", r.Rubric), "want one of "+listed(rubrics))
+		want := "want one of " + listed(rubrics)
+		if len(rubrics) == 0 {
+			want = "there are no rubrics: write it into the section rubrics"
+		}
+		return fail("rubric", fmt.Sprintf("%q", r.Rubric), want)
 	}
 	if !isRate(r.Rate) {
 		return fail("rate", r.Rate, "want a number above 0 and at most 1")

@@ -248,6 +248,9 @@ func TestRuleValidate(t *testing.T) {
 			t.Errorf("want an error with %q, got %v", want, err)
 		}
 	}
+	if err := good.Validate(nil); err == nil || !strings.Contains(err.Error(), "there are no rubrics") {
+		t.Errorf("without rubrics: got %v", err)
+	}
 	r := sampling.Rule{}
 	r.SetDefaults()
 	if r.Unit != sampling.UnitInference {
