@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -141,6 +142,25 @@ func TestCommandsExist(t *testing.T) {
 		name, _, _ = strings.Cut(name, " ")
 		if !strings.Contains(string(makefile), "\n"+name+":") {
 			t.Errorf("README.md names make %s, which is not there", name)
+		}
+	}
+}
+
+// TestLinks: each link within README.md leads to a heading.
+func TestLinks(t *testing.T) {
+	text := read(t, readmeFile)
+	anchors := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^##+ (.+)$`).FindAllStringSubmatch(text, -1) {
+		plain := regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		anchors["#"+strings.ReplaceAll(plain, " ", "-")] = true
+	}
+	links := regexp.MustCompile(`\]\((#[^)]*)\)`).FindAllStringSubmatch(text, -1)
+	if len(links) < 10 {
+		t.Errorf("only %d links found", len(links))
+	}
+	for _, m := range links {
+		if !anchors[m[1]] {
+			t.Errorf("README.md leads to %s, which is no heading", m[1])
 		}
 	}
 }
