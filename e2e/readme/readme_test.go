@@ -1,11 +1,11 @@
 package readme
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -111,20 +111,38 @@ func TestSettingsAreDescribed(t *testing.T) {
 
 // TestExample: the example is right as it stands.
 func TestExample(t *testing.T) {
-	cmd := exec.Command("go", "run", "docket/cmd/evaluator", "check", "--config", exampleFile)
+	if got := check(t, exampleFile); !strings.Contains(got, "ok: 3 rubrics, 4 rules") {
+		t.Errorf("evaluator check said:\n%s", got)
+	}
+}
+
+// TestJudgingExample: the criteria that README.md shows are settings.
+func TestJudgingExample(t *testing.T) {
+	_, rest, _ := strings.Cut(read(t, readmeFile), "\n## Judging\n\n```yaml\n")
+	text, _, ok := strings.Cut(rest, "```")
+	file := filepath.Join(t.TempDir(), "docket.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil || !ok {
+		t.Fatalf("example found: %v, %v", ok, err)
+	}
+	if got := check(t, file); !strings.Contains(got, "ok: 1 rubrics, 1 rules") {
+		t.Errorf("evaluator check said:\n%s", got)
+	}
+}
+
+// check runs evaluator check.
+func check(t *testing.T, file string) string {
+	t.Helper()
+	cmd := exec.Command("go", "run", "docket/cmd/evaluator", "check", "--config", file)
 	for _, e := range os.Environ() {
 		if !strings.HasPrefix(e, "DOCKET_") {
 			cmd.Env = append(cmd.Env, e)
 		}
 	}
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("%v\n%s", err, out.String())
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
-	if !strings.Contains(out.String(), "ok: 3 rubrics, 4 rules") {
-		t.Errorf("evaluator check said:\n%s", out.String())
-	}
+	return string(out)
 }
 
 // TestCommandsExist: each make target that README.md names is in the Makefile.
