@@ -127,11 +127,24 @@ func (s *Store) deleteRows(ctx context.Context, h holder, keys map[string][]stri
 	ctx, cancel := context.WithTimeout(ctx, deleteTimeout)
 	defer cancel()
 	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"mutations_sync": 2, "max_execution_time": int(deleteTimeout / time.Second)}))
-	if err := s.conn.Exec(ctx, statement, holderArgs(keys, sub)...); err != nil {
+	conn, err := clickhouse.Open(s.patient())
+	if err != nil {
+		return fmt.Errorf("delete %d rows of %s: %w", n, h.table, err)
+	}
+	defer conn.Close()
+	if err := conn.Exec(ctx, statement, holderArgs(keys, sub)...); err != nil {
 		return fmt.Errorf("delete %d rows of %s: %w", n, h.table, err)
 	}
 	d.Rows[h.table] += n
 	return nil
+}
+
+// patient are options of a connection that waits for as long as a deletion may
+// take. The driver's own limit is five minutes.
+func (s *Store) patient() *clickhouse.Options {
+	opts := *s.opts
+	opts.ReadTimeout = max(opts.ReadTimeout, deleteTimeout)
+	return &opts
 }
 
 // hashID is what is kept of a deleted id.

@@ -331,3 +331,18 @@ func TestQueryStatements(t *testing.T) {
 		snapshot(t, "inserts/"+name+".sql", insert)
 	}
 }
+
+// A deletion may take as long as its own limit says, whatever the limit of
+// other answers is; that one stays.
+func TestDeletionsHaveTheirOwnTimeLimit(t *testing.T) {
+	cfg := DefaultConfig()
+	cfg.DSN = "http://127.0.0.1:1/docket?read_timeout=2s"
+	s, err := Open(t.Context(), cfg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if own, other := s.patient().ReadTimeout, s.opts.ReadTimeout; own != deleteTimeout || other != 2*time.Second {
+		t.Errorf("limits %v and %v, want %v and 2s", own, other, deleteTimeout)
+	}
+}
