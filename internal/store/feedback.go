@@ -49,8 +49,6 @@ func feedbackContent(r *record.Feedback) string {
 // Feedback returns each piece of feedback once, as it was last written, newest
 // first. Since is included, Until is not.
 func (s *Store) Feedback(ctx context.Context, f record.FeedbackFilter) ([]record.Feedback, error) {
-	ctx, cancel := s.page(ctx)
-	defer cancel()
 	limit := limitOf(f.Limit)
 	var out []record.Feedback
 	for ids := range chunksOf(f.InferenceIDs) {
@@ -67,6 +65,8 @@ func (s *Store) Feedback(ctx context.Context, f record.FeedbackFilter) ([]record
 }
 
 func (s *Store) feedbackPage(ctx context.Context, f record.FeedbackFilter, ids []string, limit int) ([]record.Feedback, error) {
+	ctx, cancel := s.page(ctx)
+	defer cancel()
 	f.InferenceIDs = ids
 	linked := f.Linked != nil && *f.Linked
 	return selectRows(ctx, s, feedback(), "feedback.sql", map[string]any{"F": f},
