@@ -89,8 +89,8 @@ func (x *Exchange) startLocked() {
 	x.r.metrics.begun.Inc()
 }
 
-// Prefetched returns the whole request body if Start has read it, nil else. It
-// is valid until End, and is not to be changed.
+// Prefetched returns the whole request body if Start has read it and the begin
+// record holds it, nil else. It is valid until End, and is not to be changed.
 func (x *Exchange) Prefetched() []byte {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -99,7 +99,7 @@ func (x *Exchange) Prefetched() []byte {
 	}
 	x.req.mu.Lock()
 	defer x.req.mu.Unlock()
-	if x.req.fetched == nil || x.req.fetching || x.req.gone || !x.req.whole {
+	if x.req.fetched == nil || x.req.fetching || x.req.gone || !x.req.whole || !x.req.saved {
 		return nil
 	}
 	return x.req.buf.bytes()

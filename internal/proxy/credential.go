@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"iter"
 	"maps"
 	"net/http"
 	"net/url"
@@ -8,11 +9,14 @@ import (
 	"strings"
 )
 
-// credentialFields are the request fields by which clients show a key, beside
-// those that only hops see. A key of the settings takes the place of all.
-func credentialFields() []string {
-	return []string{"Authorization", "Api-Key", "X-Api-Key", "X-Goog-Api-Key", "Ocp-Apim-Subscription-Key", "Cookie"}
+// keyFields are the request fields in which clients send a key.
+func keyFields() []string {
+	return []string{"Authorization", "Api-Key", "X-Api-Key", "X-Goog-Api-Key", "Ocp-Apim-Subscription-Key"}
 }
+
+// credentialFields are the request fields by which clients show who they are,
+// beside those that only hops see. A key of the settings takes the place of all.
+func credentialFields() []string { return append(keyFields(), "Cookie") }
 
 // isCredentialParam says the same of a query parameter.
 func isCredentialParam(name string) bool {
@@ -48,6 +52,9 @@ func (rt *route) authorize(h http.Header, path string, c caller) {
 	for _, name := range c.fields {
 		delete(h, name)
 	}
+	if c.inOffer {
+		dropRealtimeKey(h)
+	}
 	if rt.config.Key.IsZero() {
 		return
 	}
@@ -62,27 +69,41 @@ func (rt *route) authorize(h http.Header, path string, c caller) {
 	h[name] = []string{value}
 }
 
+const protocolField = "Sec-Websocket-Protocol"
+
+// realtimeKeys are the keys among the subprotocols that a client offers.
+func realtimeKeys(h http.Header) []string {
+	var keys []string
+	for _, line := range h[protocolField] {
+		for p := range strings.SplitSeq(line, ",") {
+			if key, ok := strings.CutPrefix(strings.TrimSpace(p), realtimeKey); ok {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys
+}
+
 func dropRealtimeKey(h http.Header) {
-	const name = "Sec-Websocket-Protocol"
-	if !slices.ContainsFunc(h[name], func(line string) bool { return strings.Contains(line, realtimeKey) }) {
+	if len(realtimeKeys(h)) == 0 {
 		return
 	}
-	protocols := slices.DeleteFunc(strings.Split(strings.Join(h[name], ","), ","), func(p string) bool {
+	protocols := slices.DeleteFunc(strings.Split(strings.Join(h[protocolField], ","), ","), func(p string) bool {
 		return strings.HasPrefix(strings.TrimSpace(p), realtimeKey)
 	})
-	h[name] = []string{strings.TrimSpace(strings.Join(protocols, ","))}
+	h[protocolField] = []string{strings.TrimSpace(strings.Join(protocols, ","))}
 	if len(protocols) == 0 {
-		delete(h, name)
+		delete(h, protocolField)
 	}
 }
 
 // onward is the target without the credentials that stay here.
 func (rt *route) onward(t target, c caller) target {
-	if !t.hasQuery || !c.inQuery && rt.config.Key.IsZero() {
+	if !t.hasQuery || len(c.params) == 0 && rt.config.Key.IsZero() {
 		return t
 	}
 	query, dropped := dropParams(t.query, func(name string) bool {
-		return c.inQuery && name == keyParam || !rt.config.Key.IsZero() && isCredentialParam(name)
+		return slices.Contains(c.params, name) || !rt.config.Key.IsZero() && isCredentialParam(name)
 	})
 	if dropped {
 		t.query, t.hasQuery = query, query != ""
@@ -113,6 +134,26 @@ func dropParams(query string, drop func(name string) bool) (string, bool) {
 	return strings.TrimRight(kept.String(), "&;"), true
 }
 
+// credentialParams yields the parameters of a query that show a key, as they are
+// meant.
+func credentialParams(query string) iter.Seq2[string, string] {
+	return func(yield func(name, value string) bool) {
+		for pair := range strings.FieldsFuncSeq(query, func(r rune) bool { return r == '&' || r == ';' }) {
+			name := paramName(pair)
+			if !isCredentialParam(name) {
+				continue
+			}
+			_, value, _ := strings.Cut(pair, "=")
+			if plain, err := url.QueryUnescape(value); err == nil {
+				value = plain
+			}
+			if !yield(name, value) {
+				return
+			}
+		}
+	}
+}
+
 func paramName(pair string) string {
 	name, _, _ := strings.Cut(pair, "=")
 	if plain, err := url.QueryUnescape(name); err == nil {
@@ -122,14 +163,15 @@ func paramName(pair string) string {
 }
 
 // withSecrets is a client's header together with the values that the settings
-// send upstream. Recording masks what stands in Authorization, wherever an
+// send upstream, and keys that stand in no field of their own. Recording masks what stands in Authorization, wherever an
 // answer repeats it.
 func (rt *route) withSecrets(h http.Header) http.Header {
-	if len(rt.set) == 0 && rt.config.Key.IsZero() {
+	offered := realtimeKeys(h)
+	if len(rt.set) == 0 && rt.config.Key.IsZero() && len(offered) == 0 {
 		return h
 	}
 	out := maps.Clone(h)
-	all := slices.Clip(out["Authorization"])
+	all := append(slices.Clip(out["Authorization"]), offered...)
 	if key := rt.config.Key.Reveal(); key != "" {
 		all = append(all, key)
 	}

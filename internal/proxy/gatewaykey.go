@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -19,9 +18,6 @@ import (
 // minGatewayKey is the length from which a key cannot be guessed, if it is
 // random.
 const minGatewayKey = 16
-
-// keyParam is the query parameter in which Gemini's clients send their key.
-const keyParam = "key"
 
 // GatewayKey is a key by which clients show that they may call Docket.
 type GatewayKey struct {
@@ -73,7 +69,8 @@ type caller struct {
 	key     string // name of the gateway key, "" when there are none
 	project string
 	fields  []string // request fields that hold a gateway key; they go no further
-	inQuery bool     // so does the parameter keyParam
+	params  []string // so do these parameters of the query
+	inOffer bool     // and the subprotocols that a WebSocket's client offers
 }
 
 // keyring knows the gateway keys. Without any, everybody may call.
@@ -121,7 +118,7 @@ func (r *keyring) authenticate(h http.Header, query string) (c caller, shown, ok
 		}
 		return known
 	}
-	for _, name := range []string{capture.HeaderKey, "Authorization", "Api-Key", "X-Api-Key", "X-Goog-Api-Key"} {
+	for _, name := range append([]string{capture.HeaderKey}, keyFields()...) {
 		for _, value := range h[name] {
 			if take(withoutScheme(value)) && !slices.Contains(c.fields, name) {
 				c.fields = append(c.fields, name)
@@ -131,9 +128,12 @@ func (r *keyring) authenticate(h http.Header, query string) (c caller, shown, ok
 			return c, true, false // it is meant for us, whatever else there is
 		}
 	}
-	for _, value := range paramValues(query, keyParam) {
+	for _, value := range realtimeKeys(h) {
+		c.inOffer = take(value) || c.inOffer
+	}
+	for name, value := range credentialParams(query) {
 		if take(value) {
-			c.inQuery = true
+			c.params = append(c.params, name)
 		}
 	}
 	return c, shown, ok
@@ -145,18 +145,4 @@ func withoutScheme(v string) string {
 		return strings.TrimSpace(rest)
 	}
 	return strings.TrimSpace(v)
-}
-
-// paramValues returns the values of a query parameter.
-func paramValues(query, name string) []string {
-	var out []string
-	for pair := range strings.FieldsFuncSeq(query, func(r rune) bool { return r == '&' || r == ';' }) {
-		if _, value, _ := strings.Cut(pair, "="); paramName(pair) == name {
-			if plain, err := url.QueryUnescape(value); err == nil {
-				value = plain
-			}
-			out = append(out, value)
-		}
-	}
-	return out
 }

@@ -52,6 +52,12 @@ func TestGatewayKeys(t *testing.T) {
 		"x-goog-api-key":           {"", []string{"X-Goog-Api-Key: " + blueKey}, false, "blue", ""},
 		"parameter":                {"?alt=sse&key=" + blueKey, nil, false, "blue", ""},
 		"escaped parameter":        {"?alt=sse&%6Bey=" + strings.ReplaceAll(blueKey, "-", "%2D"), nil, false, "blue", ""},
+		"azure's parameter":        {"?alt=sse&api-key=" + blueKey, nil, false, "blue", ""},
+		"azure's gateway":          {"", []string{"Ocp-Apim-Subscription-Key: " + blueKey}, false, "blue", ""},
+		"subprotocol":              {"", []string{"Sec-WebSocket-Protocol: realtime, openai-insecure-api-key." + redKey}, false, "red", ""},
+		"subprotocol, as two":      {"", []string{"Docket-Key: " + redKey, "Sec-WebSocket-Protocol: openai-insecure-api-key." + blueKey}, false, "red", ""},
+		"parameter, as two":        {"?alt=sse&access_token=" + blueKey, []string{"Docket-Key: " + redKey}, false, "red", ""},
+		"another parameter stays":  {"?alt=sse&api_key=" + blueKey, []string{"X-Api-Key: fake-own"}, false, "blue", "fake-own"},
 		"docket-key":               {"", []string{"docket-key: " + redKey}, false, "red", ""},
 		"beside the client's own":  {"", []string{"Docket-Key: " + redKey, "Authorization: Bearer fake-own"}, false, "red", "Bearer fake-own"},
 		"as two":                   {"", []string{"Docket-Key: " + redKey, "Authorization: Bearer " + blueKey}, false, "red", ""},
@@ -103,6 +109,20 @@ func TestGatewayKeys(t *testing.T) {
 			noSecrets(t, r, redKey, blueKey, "fake-own", "fake-upstream-key")
 		})
 	}
+}
+
+// TestOfferedKeyIsMasked: a key among the subprotocols is one wherever an answer
+// repeats it.
+func TestOfferedKeyIsMasked(t *testing.T) {
+	t.Parallel()
+	up := upstreamtest.Start(t, upstreamtest.AnswerAndClose("HTTP/1.1 401 Unauthorized\r\nContent-Length: 23\r\n\r\nwrong key: fake-own-key"))
+	r := startRecorded(t, config(up.URL(), nil))
+	res := call(t, r.addr, get("/v1/realtime", "Sec-WebSocket-Protocol: realtime, openai-insecure-api-key.fake-own-key"))
+	if res.Status() != 401 || string(res.Body) != "wrong key: fake-own-key" {
+		t.Errorf("got %d %s", res.Status(), res.Body)
+	}
+	r.rows(t, 1)
+	noSecrets(t, r, "fake-own-key")
 }
 
 func hexOf(key string) string {

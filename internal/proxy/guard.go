@@ -15,17 +15,19 @@ type guard struct {
 }
 
 func newGuard(c Config) (*guard, error) {
-	host, _, err := net.SplitHostPort(c.Listen)
-	if err != nil {
-		return nil, err
-	}
-	g := &guard{anyHost: !isLoopback(host) && len(c.AllowedHosts) == 0, hosts: c.AllowedHosts, origins: http.NewCrossOriginProtection()}
+	g := &guard{anyHost: c.anyHostAt(c.Listen), hosts: c.AllowedHosts, origins: http.NewCrossOriginProtection()}
 	for _, o := range c.AllowedOrigins {
 		if err := g.origins.AddTrustedOrigin(o); err != nil {
 			return nil, err
 		}
 	}
 	return g, nil
+}
+
+// anyHostAt says whether requests to an address may carry any host name.
+func (c Config) anyHostAt(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	return err == nil && !isLoopback(host) && len(c.AllowedHosts) == 0
 }
 
 // refuses says what is wrong with a request, if anything.

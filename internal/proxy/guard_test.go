@@ -124,6 +124,29 @@ func TestConnectWithAPath(t *testing.T) {
 	wantProblem(t, res, "unknown_path")
 }
 
+// TestOpsHosts: which names are taken depends on the address of the health
+// routes, not on that of the clients.
+func TestOpsHosts(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		listen, ops string
+		status      int
+	}{
+		{"0.0.0.0:8080", "127.0.0.1:8082", http.StatusMisdirectedRequest},
+		{"127.0.0.1:8080", "0.0.0.0:8082", http.StatusOK},
+		{"0.0.0.0:8080", "0.0.0.0:8082", http.StatusOK},
+	} {
+		s := newServer(t, config("http://127.0.0.1:1", func(p *proxy.Config, _ *proxy.Upstream) {
+			p.Listen, p.OpsListen, p.AllowRemote, p.AllowedHosts = c.listen, c.ops, true, nil
+		}), proxy.Options{})
+		w := httptest.NewRecorder()
+		s.OpsHandler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://docket.internal/livez", nil))
+		if w.Code != c.status {
+			t.Errorf("clients at %s, health at %s: got %d, want %d", c.listen, c.ops, w.Code, c.status)
+		}
+	}
+}
+
 func TestOpsRoutes(t *testing.T) {
 	t.Parallel()
 	p := start(t, "http://"+refusedAddress(), nil)

@@ -27,9 +27,9 @@ func FuzzDropParams(f *testing.F) {
 				t.Errorf("%q of %q is not in %q", pair, got, query)
 			}
 		}
-		for _, v := range paramValues(query, keyParam) {
+		for name, v := range credentialParams(query) {
 			if !dropped {
-				t.Errorf("%q has a key (%q) that was not dropped", query, v)
+				t.Errorf("%q has a key (%q, %q) that was not dropped", query, name, v)
 			}
 		}
 	})

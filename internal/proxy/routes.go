@@ -38,9 +38,10 @@ func (s *Server) OpsHandler() http.Handler {
 	if s.options.Gatherer != nil {
 		e.GET("/metrics", gin.WrapH(promhttp.HandlerFor(s.options.Gatherer, promhttp.HandlerOpts{})))
 	}
+	names := guard{anyHost: s.config.anyHostAt(s.config.OpsListen), hosts: s.config.AllowedHosts}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer s.recovered(w)
-		if !s.guard.hostAllowed(r.Host) {
+		if !names.hostAllowed(r.Host) {
 			problem{http.StatusMisdirectedRequest, "host_refused", "the Host header names neither this machine nor one of proxy.allowed_hosts"}.write(w)
 			return
 		}
