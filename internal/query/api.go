@@ -41,7 +41,7 @@ func inferenceFilter(values url.Values) (record.InferenceFilter, error) {
 		Criterion:      p.text("criterion"),
 		Feedback:       p.text("feedback"),
 		UserID:         p.text("user"),
-		Text:           p.text("q"),
+		Text:           p.search("q"),
 		Since:          p.time("since"),
 		Until:          p.time("until"),
 		Limit:          p.limit(),

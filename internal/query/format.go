@@ -27,7 +27,7 @@ func templateFuncs() template.FuncMap {
 		"pretty":   prettyJSON,
 		"size":     func(n uint64) string { return formatSize(int64(n)) },
 		"partsize": formatSize,
-		"path":     url.PathEscape,
+		"about":    conversationLink,
 		"line":     record.Verdict.Line,
 		"text":     func(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") },
 		"score":    func(p *float64) string { return fmt.Sprintf("%.3f", *p) },
@@ -36,6 +36,15 @@ func templateFuncs() template.FuncMap {
 		"states":   func() []string { return terminalStates },
 		"outcomes": func() []string { return outcomes },
 	}
+}
+
+// conversationLink is the page of a conversation. A browser takes the ids "."
+// and ".." for steps of a path, however they are escaped: their calls are listed.
+func conversationLink(id string) string {
+	if id == "." || id == ".." {
+		return "/?conversation_id=" + id
+	}
+	return "/conversations/" + url.PathEscape(id)
 }
 
 // maxPreview is how many characters of a message the list shows.

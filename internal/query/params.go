@@ -17,7 +17,8 @@ import (
 const (
 	defaultLimit = 50
 	maxLimit     = 500
-	maxText      = 200 // bytes of a search text
+	maxSearch    = 200     // bytes of a search text
+	maxText      = 8 << 10 // bytes of a value to compare with: what is stored has to be findable
 )
 
 // params reads query parameters, and refuses those that nobody reads: a
@@ -44,10 +45,16 @@ func (p *params) fail(err error) {
 	}
 }
 
-func (p *params) text(name string) string {
+// text reads a value to compare with, such as an id.
+func (p *params) text(name string) string { return p.atMost(name, maxText) }
+
+// search reads a text to look for.
+func (p *params) search(name string) string { return p.atMost(name, maxSearch) }
+
+func (p *params) atMost(name string, maxBytes int) string {
 	v := strings.TrimSpace(p.values.Get(name))
-	if len(v) > maxText {
-		p.fail(fmt.Errorf("%s: %d bytes, at most %d are allowed", name, len(v), maxText))
+	if len(v) > maxBytes {
+		p.fail(fmt.Errorf("%s: %d bytes, at most %d are allowed", name, len(v), maxBytes))
 	}
 	return v
 }

@@ -288,6 +288,20 @@ func TestBadParametersAreNamed(t *testing.T) {
 	}
 }
 
+// What was recorded under a long name can be looked up under it.
+func TestLongValuesAreFound(t *testing.T) {
+	store := conversation()
+	srv := serve(t, query.DefaultConfig(), store)
+	user := long(5000)
+	if status, body := get(t, srv, "/api/v1/inferences?user="+user); status != http.StatusOK || store.filter.UserID != user {
+		t.Errorf("status %d, user of %d bytes: %s", status, len(store.filter.UserID), body)
+	}
+	status, body := get(t, srv, "/api/v1/inferences?user="+long(8193))
+	if status != http.StatusBadRequest || !strings.Contains(body, "user: 8193 bytes, at most 8192 are allowed") {
+		t.Errorf("status %d: %s", status, body)
+	}
+}
+
 func long(n int) string { return strings.Repeat("x", n) }
 
 func TestReviewList(t *testing.T) {
@@ -342,6 +356,19 @@ func TestPagesCallErrorsErrors(t *testing.T) {
 	for want, times := range map[string]int{"<td>$0</td>": 1, "<td>b</td>": 1, "attempts": 0} {
 		if got := strings.Count(body, want); got != times {
 			t.Errorf("%q is there %d times, want %d:\n%s", want, got, times, body)
+		}
+	}
+}
+
+// A browser takes a path with the element "." or ".." for another page.
+func TestLinkToAConversationNamedLikeAStep(t *testing.T) {
+	store := conversation()
+	store.rows[0].ConversationID, store.rows[1].ConversationID = ".", ".."
+	srv := serve(t, query.DefaultConfig(), store)
+	_, body := get(t, srv, "/")
+	for _, want := range []string{`href="/?conversation_id=."`, `href="/?conversation_id=.."`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("%s is missing in:\n%s", want, body)
 		}
 	}
 }
