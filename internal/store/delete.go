@@ -62,10 +62,11 @@ func (s *Store) deleteAll(ctx context.Context, sub record.Subject, d *record.Del
 		if err != nil {
 			return err
 		}
-		for chunk := range slices.Chunk(ids, subjectChunk) {
-			if err := s.deleteChunk(ctx, chunk, d); err != nil {
-				return err
-			}
+		err = s.eachChunk(ctx, ids, func(ids []string, keys map[string][]string) error {
+			return s.deleteChunk(ctx, ids, keys, d)
+		})
+		if err != nil {
+			return err
 		}
 		if sub.User != "" {
 			if err := s.deleteRows(ctx, ownFeedback(sub.Project), nil, sub, d); err != nil {
@@ -82,11 +83,7 @@ func (s *Store) deleteAll(ctx context.Context, sub record.Subject, d *record.Del
 // deleteChunk deletes some inferences and what belongs to them. Their ids are
 // noted first, so that an evaluator that is at work on one of them does not
 // write about it any more.
-func (s *Store) deleteChunk(ctx context.Context, ids []string, d *record.Deletion) error {
-	keys, err := s.subjectKeys(ctx, ids)
-	if err != nil {
-		return err
-	}
+func (s *Store) deleteChunk(ctx context.Context, ids []string, keys map[string][]string, d *record.Deletion) error {
 	if err := s.noteDeleted(ctx, ids); err != nil {
 		return err
 	}

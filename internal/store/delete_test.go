@@ -373,3 +373,32 @@ func TestDeletedCallsDoNotComeBackWhenPartsAreGone(t *testing.T) {
 		t.Errorf("back again in %v", got)
 	}
 }
+
+// The keys of what is deleted go into one statement only as far as it holds them.
+func TestDeleteCallsWithManyJudgeCalls(t *testing.T) {
+	s, dsn := open(t)
+	b := batch("t", 0, 600, now())
+	var calls []record.JudgeCall
+	for i := range b.Inferences {
+		b.Inferences[i].UserID, b.Inferences[i].ResponseID = "u", "resp_"+strings.Repeat("x", 400)+fmt.Sprint(i)
+		for k := range 40 {
+			n := 40*i + k
+			calls = append(calls, record.JudgeCall{ID: fmt.Sprint("call", n), Time: b.Inferences[i].Time, UnitTime: b.Inferences[i].Time, InferenceID: id(i), JudgeTraceID: traceID(10_000 + n)})
+		}
+	}
+	write(t, s, b)
+	if err := s.WriteVerdicts(t.Context(), calls, nil); err != nil {
+		t.Fatal(err)
+	}
+	counted, err := s.SubjectRows(t.Context(), record.Subject{User: "u"})
+	if err != nil || counted.Rows["judge_calls"] != 24_000 {
+		t.Errorf("dry run: %v, %v", counted.Rows, err)
+	}
+	d, err := s.Delete(t.Context(), record.Subject{User: "u"}, "tester")
+	if err != nil || d.Rows["judge_calls"] != 24_000 || d.Rows["inferences"] != 600 {
+		t.Fatalf("%v, %v", d.Rows, err)
+	}
+	if n := count(t, dsn, "SELECT count() FROM judge_calls"); n != 0 {
+		t.Errorf("%d judge calls are left", n)
+	}
+}

@@ -50,9 +50,46 @@ func ownFeedback(project string) holder {
 	return h
 }
 
-// subjectChunk is how many inferences are looked up and deleted at a time. Their
-// ids travel in the URL.
-const subjectChunk = 1_000
+// Inferences that are looked up and deleted at a time. Their keys travel in the
+// URL, of which servers take a mebibyte.
+const (
+	subjectChunk = 1_000
+	maxKeyBytes  = 256 << 10
+)
+
+// eachChunk calls f with the inferences of a subject and their keys, as many at
+// a time as fit one statement.
+func (s *Store) eachChunk(ctx context.Context, ids []string, f func(ids []string, keys map[string][]string) error) error {
+	for chunk := range slices.Chunk(ids, subjectChunk) {
+		keys, err := s.subjectKeys(ctx, chunk)
+		if err != nil {
+			return err
+		}
+		if n := len(chunk); n > 1 && keyBytes(keys) > maxKeyBytes {
+			for half := range slices.Chunk(chunk, (n+1)/2) {
+				if err := s.eachChunk(ctx, half, f); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		if err := f(chunk, keys); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keyBytes is about what the keys are long in a URL.
+func keyBytes(keys map[string][]string) (n int) {
+	const around = 9 // quotes and a comma, escaped
+	for _, list := range keys {
+		for _, key := range list {
+			n += len(key) + around
+		}
+	}
+	return n
+}
 
 // subjectIDs lists the inferences of a subject: those of the conversation, or
 // those of the user. To the latter belong also calls without a user in a
@@ -149,18 +186,15 @@ func (s *Store) SubjectRows(ctx context.Context, sub record.Subject) (record.Del
 	if err != nil {
 		return d, err
 	}
-	for chunk := range slices.Chunk(ids, subjectChunk) {
-		keys, err := s.subjectKeys(ctx, chunk)
-		if err != nil {
-			return d, err
-		}
+	err = s.eachChunk(ctx, ids, func(_ []string, keys map[string][]string) error {
 		rows, err := s.countHolders(ctx, keys)
-		if err != nil {
-			return d, err
-		}
 		for table, n := range rows {
 			d.Rows[table] += n
 		}
+		return err
+	})
+	if err != nil {
+		return d, err
 	}
 	if sub.User == "" {
 		return d, nil
