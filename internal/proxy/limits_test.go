@@ -232,7 +232,7 @@ func TestSlowBody(t *testing.T) {
 	})
 	t.Run("other limits are the upstream's", func(t *testing.T) {
 		t.Parallel()
-		limit := 2 * time.Second
+		limit := 5 * time.Second
 		p := start(t, upstreamtest.Start(t, hang).URL(), func(_ *proxy.Config, u *proxy.Upstream) {
 			u.Timeouts = proxy.Timeouts{Connect: limit, Header: limit, FirstByte: limit, Idle: time.Minute}
 		})
@@ -322,13 +322,13 @@ func TestSlowReader(t *testing.T) {
 		part := strings.Repeat("x", 512<<10)
 		up := upstreamtest.Start(t, upstreamtest.AnswerAndClose(answer("200 OK\r\nContent-Length: "+itoa(40*len(part)), strings.Repeat(part, 40))))
 		p := start(t, up.URL(), func(_ *proxy.Config, u *proxy.Upstream) {
-			u.Timeouts = proxy.Timeouts{Idle: 2 * time.Second}
+			u.Timeouts = proxy.Timeouts{Idle: 5 * time.Second}
 		})
 		c := dial(t, p.addr)
 		c.send(t, get("/v1/x"))
 		var got bytes.Buffer
 		for got.Len() < 40*len(part) {
-			time.Sleep(75 * time.Millisecond) // the client's own pace is what is tested
+			time.Sleep(150 * time.Millisecond) // the client's own pace is what is tested
 			if _, err := io.CopyN(&got, c.r, int64(len(part))); err != nil {
 				t.Fatal(err)
 			}

@@ -146,7 +146,7 @@ func TestUpstreamThatDoesNotRead(t *testing.T) {
 // TestLongStreamIsNotCut: limits are per phase and per read, none on the whole.
 func TestLongStreamIsNotCut(t *testing.T) {
 	t.Parallel()
-	limit := 2 * time.Second
+	limit := 5 * time.Second
 	up := upstreamtest.Start(t, func(u *upstreamtest.Conn) {
 		if _, err := u.ReadRequest(); err != nil || u.Send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n") != nil {
 			return
