@@ -55,6 +55,9 @@ func TestText(t *testing.T) {
 		`{"a":"{\"b\":4111111111111111}"}`:          `{"a":"{\"b\":\"[redacted:card]\"}"}`,
 		`code: "ann\u0040example.com"`:              `code: "[redacted:email]"`,
 		`https://x.example/?to=ann%40example.com&n`: `https://x.example/?to=[redacted:email]&n`,
+		"to=1+2&card=4111+1111+1111+1111&n":         "to=1+2&card=[redacted:card]&n",
+		"to=ann%40example.com&t=%2B1+415+555+2671":  "to=[redacted:email]&t=[redacted:phone]",
+		"ann+7%40example.com+4111+1111+1111+1111":   "[redacted:email]+[redacted:card]",
 		"data YW5uQGV4YW1wbGUuY29tLCBub3c= end":     "data [redacted:email] end",
 		`[see ann@example.com`:                      `[see [redacted:email]`,
 		// Rows of base64 over two lines, of which too little is left behind a slash.

@@ -127,23 +127,29 @@ func hexRune(s string) (rune, bool) {
 	return rune(n), err == nil
 }
 
-// urlView resolves the escapes of an address: %40.
+// urlView resolves the escapes of an address or a form: %40, and + for a space.
+// Between other characters than digits, a + is as likely to be one.
 func urlView(s string) view {
 	var v viewer
 	for i := 0; i < len(s); {
-		n := strings.IndexByte(s[i:], '%')
+		n := strings.IndexAny(s[i:], "%+")
 		if n < 0 {
 			n = len(s) - i
 		}
 		v.b.WriteString(s[i : i+n])
 		i += n
+		if isPlus(s, i) {
+			v.escape(" ", i, i+1)
+			i++
+			continue
+		}
 		if i+2 >= len(s) {
 			v.b.WriteString(s[i:])
 			break
 		}
 		b, err := strconv.ParseUint(s[i+1:i+3], 16, 8)
-		if err != nil {
-			v.b.WriteByte('%')
+		if s[i] != '%' || err != nil {
+			v.b.WriteByte(s[i])
 			i++
 			continue
 		}
@@ -153,8 +159,23 @@ func urlView(s string) view {
 	return v.done()
 }
 
-// hasQuoted says whether a text has escapes of an address in it.
+// isPlus says whether a + stands between digits at i.
+func isPlus(s string, i int) bool {
+	return byteAt(s, i) == '+' && isDigit(before(s, i)) && isDigit(byteAt(s, i+1))
+}
+
+// hasQuoted says whether a text has escapes of an address in it: any with %, or
+// such a + behind a =.
 func hasQuoted(s string) bool {
+	for i := strings.IndexByte(s, '='); i >= 0 && i < len(s); i++ {
+		n := strings.IndexByte(s[i:], '+')
+		if n < 0 {
+			break
+		}
+		if i += n; isPlus(s, i) {
+			return true
+		}
+	}
 	for {
 		n := strings.IndexByte(s, '%')
 		if n < 0 || n+2 >= len(s) {
