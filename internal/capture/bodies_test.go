@@ -109,33 +109,6 @@ func TestSlowRequest(t *testing.T) {
 	})
 }
 
-// TestPrefetchedIsRecorded: a body that came too late for the begin record is not
-// handed out: who takes it would not cause the record of it.
-func TestPrefetchedIsRecorded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRecorder(t, newMemSpool(), func(_ *capture.Config, o *capture.Options) { o.MaxWait = 20 * time.Millisecond })
-		for came, want := range map[time.Duration]string{0: "{}", time.Second: ""} {
-			b := jsonCall("/v1/chat/completions").begin
-			b.ContentLength = 2
-			x := r.Begin(b)
-			in, out := io.Pipe()
-			go func() {
-				time.Sleep(came)
-				_, _ = out.Write([]byte("{}")) // taken as a whole
-			}()
-			x.RequestBody(in)
-			if err := x.Start(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(2 * time.Second)
-			if got := string(x.Prefetched()); got != want {
-				t.Errorf("after %v: %q, want %q", came, got, want)
-			}
-			x.End("")
-		}
-	})
-}
-
 // TestRequestLeftUnread: the upstream answers before it has the whole request.
 func TestRequestLeftUnread(t *testing.T) {
 	tests := map[string]int64{"prefetched": int64(len(chatRequest)), "streamed": -1}

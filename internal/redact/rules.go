@@ -63,16 +63,16 @@ func (r *Rules) OneWay() bool {
 	return r != nil && slices.ContainsFunc(r.specs, func(s Rule) bool { return s.Where != WhereAll })
 }
 
-// Filter returns the rules that apply to the calls of an upstream, one way
-// (WhereRequest, WhereResponse) or both (WhereAll: those of either). It is nil
-// when there are none.
+// Filter returns the rules that apply to the calls of an upstream, or of any when
+// it is "", one way (WhereRequest, WhereResponse) or both (WhereAll: those of
+// either). It is nil when there are none.
 func (r *Rules) Filter(upstream, where string) *Filter {
 	if r == nil {
 		return nil
 	}
 	f := &Filter{answers: where == WhereResponse}
 	for i, spec := range r.specs {
-		if len(spec.Upstreams) > 0 && !slices.Contains(spec.Upstreams, upstream) {
+		if upstream != "" && len(spec.Upstreams) > 0 && !slices.Contains(spec.Upstreams, upstream) {
 			continue
 		}
 		if where != WhereAll && spec.Where != WhereAll && spec.Where != where {
