@@ -31,7 +31,7 @@
 // not keep the bytes when something was found that Body had missed.
 //
 // What is not understood is dropped, not passed: broken JSON, bytes that are no
-// text. At the end of what broke off, the beginning of a value counts as one
+// text, and whatever a search has a fault with (fence.go). At the end of what broke off, the beginning of a value counts as one
 // (stream.go).
 //
 // Work is linear in the body, with a factor for each layer (maxNesting) and
