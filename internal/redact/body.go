@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -28,6 +29,7 @@ type body struct {
 	open     bool // it may end anywhere
 	channels map[uint64]*channel
 	latest   map[uint64]*channel // by path alone
+	events   int                 // JSON texts so far
 	cutOff   bool                // the event that is taken breaks off
 	order    []*channel
 	logprobs []span // in src
@@ -151,6 +153,7 @@ func (b *body) texts(s string, start int, lines *view) (n, end int, out outcome)
 		if out == broken {
 			return n, before, broken
 		}
+		b.events++
 		b.cutOff = out == cutOff
 		for _, l := range leaves {
 			b.leaf(&w, l, start, lines)
@@ -175,6 +178,8 @@ func (b *body) leaf(w *walker, l leaf, start int, lines *view) {
 	}
 	from, to := l.content()
 	switch {
+	case l.kind == 'p' && l.name == promptLogprobs && len(b.f.patterns) > 0: // what they repeat is not here
+		b.e = append(b.e, edit{place(l.start), place(l.end), "null", &rule{label: markLogprobs}})
 	case l.kind == 'p':
 		b.logprobs = append(b.logprobs, span{place(l.start), place(l.end)})
 	case l.hit != nil && (l.kind != '"' || !b.stream || isFixed(l.name) || l.hit.action == ActionDrop):
@@ -260,6 +265,9 @@ func (b *body) deltas(w *walker, l leaf) *channel {
 		b.latest = make(map[uint64]*channel)
 	}
 	c := b.channel(w.place(l))
+	if c.path == 0 {
+		c.path, c.event = l.path, b.events
+	}
 	b.latest[l.path] = c
 	return c
 }
@@ -296,11 +304,10 @@ func (b *body) finish() {
 			b.e.channel(c, c.all(), true)
 			continue
 		}
-		found := b.f.find(c.text(), 0, c.places)
-		if c.cut || b.open && b.stream {
-			found = tidy(append(found, tail(c.text())...))
-		}
-		b.e.channel(c, found, !c.bare)
+		b.e.channel(c, b.said(c), !c.bare)
+	}
+	for _, c := range b.counted() {
+		b.e.channel(c, b.said(c), true)
 	}
 	if len(b.e) > 0 && len(b.f.patterns) > 0 {
 		for _, at := range b.logprobs {
@@ -308,6 +315,39 @@ func (b *body) finish() {
 		}
 	}
 	b.e.sort()
+}
+
+// said finds in a text that came in pieces, and may have broken off.
+func (b *body) said(c *channel) []match {
+	found := b.f.find(c.text(), 0, c.places)
+	if c.cut || b.open && b.stream {
+		found = tidy(append(found, tail(c.text())...))
+	}
+	return found
+}
+
+// counted returns the texts of which each piece has an index or id of its own:
+// that of some streams is one of the event, not of the text.
+func (b *body) counted() []*channel {
+	texts, own := make(map[uint64]*channel), make(map[*channel]bool)
+	var out []*channel
+	for _, c := range b.order {
+		if c.path == 0 || c.hit != nil {
+			continue
+		}
+		text := texts[c.path]
+		if text == nil {
+			text = &channel{places: c.places}
+			texts[c.path] = text
+			out = append(out, text)
+		}
+		if len(c.pieces) > 1 || len(text.pieces) > 0 && c.event == text.event {
+			own[text] = true // it is one of several
+		}
+		text.cut, text.event = c.cut, c.event
+		text.add(c.pieces[0])
+	}
+	return slices.DeleteFunc(out, func(c *channel) bool { return own[c] || len(c.pieces) < 2 })
 }
 
 // all is a match of the whole text, for a rule that names it by its path.

@@ -57,6 +57,23 @@ func TestBody(t *testing.T) {
 			in:   event(`{"choices":[{"index":0,"delta":{"content":"ann@"},"logprobs":{"content":[{"token":"ann@","bytes":[97,110]}]}}]}`) + event(`{"choices":[{"index":0,"delta":{"content":"example.com"},"logprobs":null}]}`),
 			want: event(`{"choices":[{"index":0,"delta":{"content":"[redacted:email]"},"logprobs":null}]}`) + event(`{"choices":[{"index":0,"delta":{"content":""},"logprobs":null}]}`),
 		},
+		"log-probabilities of servers": {
+			in:   `{"content":"ann@example.com","completion_probabilities":[{"token":"ann@","bytes":[97,110],"top_logprobs":[]}]}`,
+			want: `{"content":"[redacted:email]","completion_probabilities":null}`,
+		},
+		"log-probabilities of the request": {in: `{"a":1,"prompt_logprobs":[null,{"12":{"decoded_token":"ann@"}}]}`, want: `{"a":1,"prompt_logprobs":null}`},
+		"asked for log-probabilities":      {in: `{"a":"ann@example.com","logprobs":true,"top_logprobs":5,"prompt_logprobs":1}`, want: `{"a":"[redacted:email]","logprobs":true,"top_logprobs":5,"prompt_logprobs":1}`},
+		"index of the event": {
+			in:   event(`{"index":1,"token":{"text":"ann@"}}`) + event(`{"index":2,"token":{"text":"example"}}`) + event(`{"index":3,"token":{"text":".com."}}`),
+			want: event(`{"index":1,"token":{"text":"[redacted:email]"}}`) + event(`{"index":2,"token":{"text":""}}`) + event(`{"index":3,"token":{"text":"."}}`),
+		},
+		"index of the line": {in: `{"index":1,"response":"ann@"}` + "\n" + `{"index":2,"response":"example.com"}`, want: `{"index":1,"response":"[redacted:email]"}` + "\n" + `{"index":2,"response":""}`},
+		"id of the event": {
+			in:   event(`{"type":"response.output_text.delta","item_id":"x1","delta":"ann@"}`) + event(`{"type":"response.output_text.delta","item_id":"x2","delta":"example.com"}`),
+			want: event(`{"type":"response.output_text.delta","item_id":"x1","delta":"[redacted:email]"}`) + event(`{"type":"response.output_text.delta","item_id":"x2","delta":""}`),
+		},
+		"index, cut":  {in: event(`{"index":1,"text":"my card 4111 1111"}`) + `data: {"index":2,"text":" 11`, want: event(`{"index":1,"text":"my card [redacted:cut]"}`) + `data: {"index":2,"text":"`, open: true},
+		"form":        {in: "q=4111+1111+1111+1111&phone=%2B49+30+5550+1234&n=1+2", want: "q=[redacted:card]&phone=[redacted:phone]&n=1+2"},
 		"JSON lines":  {in: `{"message":{"content":"ann@exa"},"done":false}` + "\n" + `{"message":{"content":"mple.com"},"done":true}` + "\n", want: `{"message":{"content":"[redacted:email]"},"done":false}` + "\n" + `{"message":{"content":""},"done":true}` + "\n"},
 		"JSON list":   {in: `[{"candidates":[{"content":{"parts":[{"text":"ann@exa"}]}}]},` + "\n" + `{"candidates":[{"content":{"parts":[{"text":"mple.com"}]}}]}]`, want: `[{"candidates":[{"content":{"parts":[{"text":"[redacted:email]"}]}}]},` + "\n" + `{"candidates":[{"content":{"parts":[{"text":""}]}}]}]`},
 		"plain data":  {in: event("ann@exa") + event("mple.com ok"), want: event("[redacted:email]") + event(" ok")},

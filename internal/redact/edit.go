@@ -36,7 +36,9 @@ type channel struct {
 	pieces []piece
 	size   int
 	places []places
-	hit    *rule // that names all of it by its path
+	path   uint64 // of a delta
+	event  int    // that began it
+	hit    *rule  // that names all of it by its path
 	joined string
 	cut    bool // it ends in the middle of a string
 	bare   bool // its pieces stand in no JSON

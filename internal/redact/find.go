@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -164,6 +165,9 @@ func (f *Filter) findNumber(s string, l leaf, found []match) []match {
 
 func quoted(s string) string { return `"` + s + `"` }
 
+// maxNumber bounds the digits of a number that is written without its exponent.
+const maxNumber = 40
+
 // plainNumber writes a whole number without fraction and exponent, "" for all
 // others: most numbers are parts of vectors.
 func plainNumber(s string) string {
@@ -175,7 +179,10 @@ func plainNumber(s string) string {
 	switch {
 	case mantissa == s && fraction == "", exponent == "" && strings.Trim(fraction, "0") != "":
 		return ""
-	case strings.HasPrefix(exponent, "-"), len(exponent) > 3, len(s) > 40:
+	case strings.HasPrefix(exponent, "-"), len(s) > maxNumber:
+		return ""
+	}
+	if n, err := strconv.Atoi(exponent); exponent != "" && (err != nil || n > maxNumber) {
 		return ""
 	}
 	n, ok := new(big.Rat).SetString(s)

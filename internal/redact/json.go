@@ -12,14 +12,17 @@ const (
 // maxDepth bounds how deep a JSON text may nest; a deeper one counts as broken.
 const maxDepth = 1024
 
-// logprobs says whether a member repeats the text of an answer token by token.
+// logprobs says whether a member repeats a text token by token.
 func logprobs(name string) bool {
 	switch name {
-	case "logprobs", "top_logprobs", "logprobsResult", "logprobs_result":
+	case "logprobs", "top_logprobs", "logprobsResult", "logprobs_result", "completion_probabilities", promptLogprobs:
 		return true
 	}
 	return false
 }
+
+// promptLogprobs is the member of an answer that repeats the request.
+const promptLogprobs = "prompt_logprobs"
 
 // leaf is what a walk shows of a JSON text: a string, a key, or another scalar;
 // or any value that a rule names by its path.
@@ -229,12 +232,14 @@ func (w *walker) member(outer, inner leaf) outcome {
 	for k, r := range w.rules {
 		inner.places[k] = r.path.member(outer.places[k], name)
 	}
-	w.space()
+	if w.space(); w.i == len(w.s) {
+		return cutOff
+	}
 	at := w.i
 	out := w.value(inner)
 	w.note(inner.frame, name, w.s[at:w.i])
-	if logprobs(name) {
-		w.emit(leaf{kind: 'p', start: at, end: w.i})
+	if logprobs(name) && (w.s[at] == '[' || w.s[at] == '{') { // else it asks for them
+		w.emit(leaf{kind: 'p', name: name, start: at, end: w.i})
 	}
 	return out
 }

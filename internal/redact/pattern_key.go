@@ -55,6 +55,7 @@ func keyPrefixes() [34]keyPrefix {
 // in PEM form.
 func findKeys(s string, found []span) []span {
 	prefixes := keyPrefixes()
+	var row keyRow
 	for i := 0; i < len(s); {
 		if !isWord(s[i]) {
 			i++
@@ -67,9 +68,9 @@ func findKeys(s string, found []span) []span {
 					continue
 				}
 				start := i + len(p.text)
-				if end := keyEnd(s, start); end-start >= p.min && strings.ContainsAny(s[start:end], "0123456789") {
-					found = append(found, span{i, end})
-					i = end
+				if row.read(s, start); row.end-start >= p.min && row.digit >= start {
+					found = append(found, span{i, row.end})
+					i = row.end
 					break
 				}
 			}
@@ -79,6 +80,25 @@ func findKeys(s string, found []span) []span {
 		}
 	}
 	return findPrivateKeys(s, findTokens(s, found))
+}
+
+// keyRow is a row of characters that may stand in a key. Many keys may seem to
+// begin in one, so it is read once.
+type keyRow struct {
+	end   int
+	digit int // the last one in it
+}
+
+// read reads the row that i is in.
+func (r *keyRow) read(s string, i int) {
+	if i < r.end {
+		return
+	}
+	r.end = keyEnd(s, i)
+	r.digit = i + strings.LastIndexAny(s[i:r.end], "0123456789")
+	if r.digit < i {
+		r.digit = -1
+	}
 }
 
 func keyEnd(s string, i int) int {

@@ -86,6 +86,32 @@ func TestIBANLengths(t *testing.T) {
 	}
 }
 
+// TestRowsOfPrefixes: a row in which a key may begin at many places is read once.
+// Read once for each of them, 16 MiB take days.
+func TestRowsOfPrefixes(t *testing.T) {
+	for _, part := range []string{"sk-", "AKIA-", "sk-a.", "eyJ.", "eyJ-", "hf_-"} {
+		text := strings.Repeat(part, 16<<20/len(part))
+		if found := findKeys(text, nil); len(found) > 0 {
+			t.Errorf("%s: found %v", part, found)
+		}
+		if found := findKeys(text+"0123456789 ", nil); part == "sk-" && len(found) != 1 {
+			t.Errorf("%s with digits: found %v", part, found)
+		}
+	}
+}
+
+// TestPlainNumber: an exponent that makes a number long is not written out.
+func TestPlainNumber(t *testing.T) {
+	for in, want := range map[string]string{
+		"4.111111111111111E+15": "4111111111111111", "4111111111111111.0": "4111111111111111", "12": "", "1.5": "", "1e-3": "",
+		"1e40": "1" + strings.Repeat("0", 40), "1e41": "", "1e999": "", "1e99999999999999999999": "", "1e": "",
+	} {
+		if got := plainNumber(in); got != want {
+			t.Errorf("%s: got %q, want %q", in, got, want)
+		}
+	}
+}
+
 // TestKeyPrefixes: each prefix of the table is found.
 func TestKeyPrefixes(t *testing.T) {
 	for _, p := range keyPrefixes() {
