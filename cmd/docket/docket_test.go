@@ -249,6 +249,9 @@ func TestNoEngineWithStore(t *testing.T) {
 	if !strings.HasSuffix(got, " http://elsewhere:8123/docket") || len(s.entries(engineName)) > 0 {
 		t.Errorf("proxy %q, engine %q", got, s.entries(engineName))
 	}
+	if out := s.out.String(); !strings.Contains(out, "the embedded ClickHouse is not started") {
+		t.Errorf("which store it is, is not said:\n%s", out)
+	}
 }
 
 func TestDeadChildIsNamed(t *testing.T) {

@@ -98,7 +98,9 @@ func supervise(ctx context.Context, o options, stdout io.Writer) error {
 	s := newSupervisor(&lockedWriter{out: stdout}, 3)
 	defer s.stop()
 	env := o.env
-	if !o.store {
+	if o.store {
+		s.say("the store is the one that DOCKET_STORE or store.dsn names; the embedded ClickHouse is not started")
+	} else {
 		dsn, err := startEngine(ctx, s, o.bin, o.data)
 		if err != nil {
 			return unlessStopped(ctx, err)

@@ -127,7 +127,10 @@ func TestGateCountsConversations(t *testing.T) {
 
 func TestGateWithoutAStore(t *testing.T) {
 	_, err := printed(t, env("DOCKET_STORE", "http://127.0.0.1:1/none"), "gate", "--rubric", "r")
-	if err == nil || !strings.Contains(err.Error(), "store.dsn (DOCKET_STORE)") {
+	if err == nil || !strings.Contains(err.Error(), "store.dsn (DOCKET_STORE)") || strings.Contains(err.Error(), "data/clickhouse.port") {
 		t.Errorf("got %v", err)
+	}
+	if hint := storeHint(store.DefaultConfig().DSN); !strings.Contains(hint, "data/clickhouse.port") {
+		t.Errorf("nobody named a store: hint %q", hint)
 	}
 }

@@ -37,7 +37,15 @@ func openStore(ctx context.Context, s *settings, stdout io.Writer) (*store.Store
 	}
 	if err != nil {
 		_ = db.Close()
-		return nil, fmt.Errorf("store.dsn (DOCKET_STORE): %w", err)
+		return nil, fmt.Errorf("store.dsn (DOCKET_STORE): %w%s", err, storeHint(s.store.DSN))
 	}
 	return db, nil
+}
+
+// storeHint says where the address is to be found when nobody named a store.
+func storeHint(dsn string) string {
+	if dsn != store.DefaultConfig().DSN {
+		return ""
+	}
+	return "; no store is set, so this is the default: while make run is running, the address is in data/clickhouse.port and the password in data/clickhouse/password"
 }
