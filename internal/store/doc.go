@@ -16,7 +16,8 @@
 //   - Inserts set deduplicate_blocks_in_dependent_materialized_views.
 //   - A resend of a batch that was first sent long ago may have left the window.
 //     It is compared with what is stored by id, and only what is missing is sent;
-//     candidates that a failed view left out are put in.
+//     candidates, and traces in the index of traces, that a failed view left out
+//     are put in.
 //
 // Bodies go first, then spans, then inferences: who finds an inference finds its
 // body. Gaps carry an id and are deduplicated when read.

@@ -99,3 +99,23 @@ func TestCandidatesOfAFailedViewArePutIn(t *testing.T) {
 		}
 	}
 }
+
+// TestTracesOfAFailedViewArePutIn: who comes with a trace id finds the trace,
+// also when its spans were stored and the view that feeds the index was cut off.
+func TestTracesOfAFailedViewArePutIn(t *testing.T) {
+	s, dsn := open(t)
+	b := batch("x", 0, 4, now())
+	write(t, s, b)
+	const index = "SELECT TraceId, Start, End FROM otel_traces_trace_id_ts ORDER BY TraceId"
+	want := storetest.Exec(t, dsn, index)
+	storetest.Exec(t, dsn, "ALTER TABLE otel_traces_trace_id_ts DELETE WHERE TraceId IN ('"+traceID(1)+"', '"+traceID(2)+"') SETTINGS mutations_sync = 2")
+	b.Piece = true // as under other redaction rules
+	write(t, s, b)
+	write(t, s, old(b))
+	if diff := cmp.Diff(want, storetest.Exec(t, dsn, index)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(each(4), counts(t, dsn)); diff != "" {
+		t.Error(diff)
+	}
+}

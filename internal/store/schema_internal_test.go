@@ -297,6 +297,8 @@ func TestQueryStatements(t *testing.T) {
 		{"stored_spans", "stored_spans.sql", map[string]string{"Table": "`otel_traces`"}},
 		{"stored_candidates", "stored_candidates.sql", nil},
 		{"repair_candidates", "repair_candidates.sql", nil},
+		{"stored_traces", "stored_traces.sql", map[string]string{"Index": "`otel_traces_trace_id_ts`"}},
+		{"repair_traces", "repair_traces.sql", map[string]string{"Table": "`otel_traces`", "Index": "`otel_traces_trace_id_ts`"}},
 		{"table_info", "table_info.sql", nil},
 		{"applied", "applied.sql", map[string]any{"Columns": "..."}},
 		{"now", "now.sql", nil},

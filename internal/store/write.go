@@ -38,6 +38,9 @@ func (s *Store) Write(ctx context.Context, b record.Batch) error {
 	if err := insert(ctx, s, spans(s.cfg.SpansTable), b.Token, b.Spans, spanID, keep(stored.spans, spanID)); err != nil {
 		return err
 	}
+	if err := s.repairTraces(ctx, b, stored); err != nil {
+		return err
+	}
 	if err := insert(ctx, s, inferences(), b.Token, b.Inferences, inferenceID, keep(stored.inferences, inferenceID)); err != nil {
 		return err
 	}

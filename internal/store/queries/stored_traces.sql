@@ -1,0 +1,3 @@
+SELECT DISTINCT TraceId
+FROM {{.Index}}
+WHERE TraceId IN {ids:Array(String)}
