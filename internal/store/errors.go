@@ -111,3 +111,19 @@ func exceptionCode(err error) int32 {
 	}
 	return 0
 }
+
+// discreet keeps what is bound to a statement out of errors: the driver sends
+// it in the URL of a request, and net/http writes the URL of one that broke off
+// into its error. Names of users and texts that were searched would end up in
+// logs.
+type discreet struct{ *http.Transport }
+
+// RoundTrip sends a copy, since the transport may still read its request when
+// it gives up. The URL of the original is by then only good for the error.
+func (d discreet) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := d.Transport.RoundTrip(r.Clone(r.Context()))
+	if err != nil {
+		r.URL.RawQuery = ""
+	}
+	return resp, err
+}

@@ -3,6 +3,10 @@ package store_test
 import (
 	"errors"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -116,5 +120,28 @@ func TestConfigErrorsNameKeyAndValue(t *testing.T) {
 	}
 	if err := store.DefaultConfig().Validate(); err != nil {
 		t.Error(err)
+	}
+}
+
+// What is looked for does not get into errors, and with them into logs.
+func TestErrorsDoNotRepeatWhatWasAskedFor(t *testing.T) {
+	_, dsn := open(t)
+	server, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	on := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: server.Scheme, Host: server.Host})
+	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Has("param_user_id") {
+			panic(http.ErrAbortHandler) // the connection breaks off
+		}
+		on.ServeHTTP(w, r)
+	}))
+	defer broken.Close()
+	server.Host = strings.TrimPrefix(broken.URL, "http://")
+	s := openConfig(t, config(server.String()))
+	_, err = s.Inferences(t.Context(), record.InferenceFilter{UserID: "somebody", Text: "something", Limit: 1})
+	if err == nil || strings.Contains(err.Error(), "somebody") || strings.Contains(err.Error(), "something") {
+		t.Errorf("got error %v", err)
 	}
 }

@@ -62,7 +62,7 @@ func Open(_ context.Context, cfg Config, log *slog.Logger) (*Store, error) {
 	// been idle for long; a store that is retried would gather them.
 	opts.TransportFunc = func(t *http.Transport) (http.RoundTripper, error) {
 		t.IdleConnTimeout = idleTimeout
-		return t, nil
+		return discreet{t}, nil
 	}
 	opts.ClientInfo.Products = append(opts.ClientInfo.Products, struct{ Name, Version string }{"docket", "1"})
 	conn, err := clickhouse.Open(opts)
