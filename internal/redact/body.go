@@ -15,6 +15,7 @@ type Body struct {
 
 // Names under which marks count what no rule of the settings did.
 const (
+	markTokens   = "tokens"    // a text as the numbers of its tokens
 	markLogprobs = "logprobs"  // log-probabilities, which repeat a text in which something was found
 	markCut      = "cut"       // the end of a text that broke off within what may be a value
 	markDropped  = "undecoded" // a body that could not be understood
@@ -178,6 +179,10 @@ func (b *body) leaf(w *walker, l leaf, start int, lines *view) {
 	}
 	from, to := l.content()
 	switch {
+	case l.kind == 't':
+		if len(b.f.patterns) > 0 {
+			b.e = append(b.e, edit{place(l.start), place(l.end), "null", &rule{label: markTokens}})
+		}
 	case l.kind == 'p' && l.name == promptLogprobs && len(b.f.patterns) > 0: // what they repeat is not here
 		b.e = append(b.e, edit{place(l.start), place(l.end), "null", &rule{label: markLogprobs}})
 	case l.kind == 'p':

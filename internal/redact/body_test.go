@@ -62,6 +62,10 @@ func TestBody(t *testing.T) {
 			want: `{"content":"[redacted:email]","completion_probabilities":null}`,
 		},
 		"log-probabilities of the request": {in: `{"a":1,"prompt_logprobs":[null,{"12":{"decoded_token":"ann@"}}]}`, want: `{"a":1,"prompt_logprobs":null}`},
+		"tokens":                           {in: `{"response":"fine","context":[12, 345],"prompt_token_ids":[]}`, want: `{"response":"fine","context":null,"prompt_token_ids":[]}`},
+		"tokens of a request":              {in: `{"input":[[1,2],[3]],"prompt":[4111111111111111]}`, want: `{"input":null,"prompt":null}`},
+		"tokens that broke off":            {in: `{"response":"fine","context":[12, 345`, open: true, want: `{"response":"fine","context":null`},
+		"no tokens":                        {in: `{"input":["a"],"context":[{"n":1}],"prompt":7,"tokens":12}`, want: `{"input":["a"],"context":[{"n":1}],"prompt":7,"tokens":12}`},
 		"asked for log-probabilities":      {in: `{"a":"ann@example.com","logprobs":true,"top_logprobs":5,"prompt_logprobs":1}`, want: `{"a":"[redacted:email]","logprobs":true,"top_logprobs":5,"prompt_logprobs":1}`},
 		"index of the event": {
 			in:   event(`{"index":1,"token":{"text":"ann@"}}`) + event(`{"index":2,"token":{"text":"example"}}`) + event(`{"index":3,"token":{"text":".com."}}`),

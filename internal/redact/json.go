@@ -1,5 +1,7 @@
 package redact
 
+import "strings"
+
 // How the walk over a JSON text ends.
 type outcome byte
 
@@ -24,10 +26,20 @@ func logprobs(name string) bool {
 // promptLogprobs is the member of an answer that repeats the request.
 const promptLogprobs = "prompt_logprobs"
 
+// tokens says whether a member is a text as the numbers of its tokens, which no
+// pattern finds and whoever has the model can read.
+func tokens(name, value string) bool {
+	switch name {
+	case "context", "input", "prompt", "tokens", "token_ids", "prompt_token_ids", "input_ids", "output_ids":
+		return value[0] == '[' && strings.Trim(value, "0123456789,[] \t\r\n") == "" && strings.ContainsAny(value, "0123456789")
+	}
+	return false
+}
+
 // leaf is what a walk shows of a JSON text: a string, a key, or another scalar;
 // or any value that a rule names by its path.
 type leaf struct {
-	kind       byte // '"', 'k' for a key, '0' for a number or word, '{' or '[' for what a path names, 'p' for log-probabilities
+	kind       byte // '"', 'k' for a key, '0' for a number or word, '{' or '[' for what a path names, 'p' for log-probabilities, 't' for numbers of tokens
 	start, end int  // in the text, with the quotes
 	whole      bool // a string has its closing quote
 	name       string
@@ -240,6 +252,9 @@ func (w *walker) member(outer, inner leaf) outcome {
 	w.note(inner.frame, name, w.s[at:w.i])
 	if logprobs(name) && (w.s[at] == '[' || w.s[at] == '{') { // else it asks for them
 		w.emit(leaf{kind: 'p', name: name, start: at, end: w.i})
+	}
+	if out != broken && tokens(name, w.s[at:w.i]) {
+		w.emit(leaf{kind: 't', name: name, start: at, end: w.i})
 	}
 	return out
 }
