@@ -157,7 +157,14 @@ func TestValidate(t *testing.T) {
 		"password in base":   {func(_ *proxy.Config, u *proxy.Upstream) { u.BaseURL = "http://u:fake-pw@host" }, "upstreams.test.base_url"},
 		"capture":            {func(_ *proxy.Config, u *proxy.Upstream) { u.Capture = "some" }, "upstreams.test.capture"},
 		"field name":         {func(_ *proxy.Config, u *proxy.Upstream) { u.RemoveHeaders = []string{"a b"} }, "remove_headers"},
-		"negative time-outs": {func(_ *proxy.Config, u *proxy.Upstream) { u.Timeouts.Idle = -1 }, "timeouts"},
+		"negative time-outs": {func(_ *proxy.Config, u *proxy.Upstream) { u.Timeouts.Idle = -1 }, "upstreams.test.timeouts.idle: -1ns"},
+		"length of a body": {func(_ *proxy.Config, u *proxy.Upstream) {
+			u.SetHeaders = map[string]record.Secret{"content-length": record.NewSecret("1")}
+		}, "upstreams.test.set_headers: \"content-length\""},
+		"host removed": {func(_ *proxy.Config, u *proxy.Upstream) { u.RemoveHeaders = []string{"HOST"} }, "upstreams.test.remove_headers: \"HOST\""},
+		"key in the host": {func(_ *proxy.Config, u *proxy.Upstream) {
+			u.Key, u.KeyHeader = record.NewSecret("fake-key"), "host"
+		}, "upstreams.test.key_header: \"host\""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -124,8 +124,10 @@ func (u Upstream) validate() error {
 		return err
 	}
 	t := u.Timeouts
-	if min(t.Connect, t.Header, t.FirstByte, t.Idle) < 0 {
-		return fmt.Errorf("timeouts: must be 0s (no limit) or more")
+	for i, d := range []time.Duration{t.Connect, t.Header, t.FirstByte, t.Idle} {
+		if d < 0 {
+			return fmt.Errorf("timeouts.%s: %s: must be 0s (no limit) or more", []string{"connect", "header", "first_byte", "idle"}[i], d)
+		}
 	}
 	if err := u.TLS.validate(); err != nil {
 		return fmt.Errorf("tls.%w", err)
@@ -143,8 +145,8 @@ func (u Upstream) validateHeaders() error {
 	for name, value := range u.SetHeaders {
 		canonical := http.CanonicalHeaderKey(name)
 		switch {
-		case !isFieldName(name):
-			return fmt.Errorf("set_headers: %q: must be a field name", name)
+		case !isFieldName(name) || isFraming(name):
+			return fmt.Errorf("set_headers: %q: %s", name, wantFieldName)
 		case set[canonical]:
 			return fmt.Errorf("set_headers: %q: is there twice", name)
 		case !isFieldValue(value.Reveal()):
@@ -154,13 +156,13 @@ func (u Upstream) validateHeaders() error {
 	}
 	removed := map[string]bool{}
 	for _, name := range u.RemoveHeaders {
-		if !isFieldName(name) {
-			return fmt.Errorf("remove_headers: %q: must be a field name", name)
+		if !isFieldName(name) || isFraming(name) {
+			return fmt.Errorf("remove_headers: %q: %s", name, wantFieldName)
 		}
 		removed[http.CanonicalHeaderKey(name)] = true
 	}
-	if u.KeyHeader != "" && !isFieldName(u.KeyHeader) {
-		return fmt.Errorf("key_header: %q: must be a field name", u.KeyHeader)
+	if u.KeyHeader != "" && (!isFieldName(u.KeyHeader) || isFraming(u.KeyHeader)) {
+		return fmt.Errorf("key_header: %q: %s", u.KeyHeader, wantFieldName)
 	}
 	if u.Key.IsZero() {
 		if u.KeyHeader != "" {
@@ -177,6 +179,18 @@ func (u Upstream) validateHeaders() error {
 		}
 	}
 	return nil
+}
+
+const wantFieldName = "must be a field name, and not one by which HTTP tells where a request goes and ends, such as Host or Content-Length"
+
+// isFraming says whether a field belongs to the connection, so that setting or
+// removing it would do nothing, or break the request.
+func isFraming(name string) bool {
+	switch http.CanonicalHeaderKey(name) {
+	case "Host", "Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "Proxy-Connection", "Te", "Trailer", "Upgrade":
+		return true
+	}
+	return false
 }
 
 // isFieldName says whether a name is a token of RFC 9110.
